@@ -1,0 +1,34 @@
+package align
+
+// Options say how to analyze a report.
+type Options struct {
+	Iteration  string // regular expression that the names of iteration ranges match; empty to find them
+	Domain     string // use only ranges of this NVTX domain for iterations; empty for all
+	SameThread bool   // attribute only to ranges on the launching thread, as NVIDIA's own scripts do
+	Infer      Infer  // when to infer iterations and phases from GPU work
+
+	Blocks  bool // fill Track.Blocks, LiveAtPeak and LiveAtEnd
+	Kernels bool // fill Track.Kernels, Copies and Calls
+	Spans   bool // fill Track.Spans
+
+	Progress func(stage string, done, total int64) // called now and then from one goroutine; may be nil
+}
+
+// Infer says when iterations and phases are inferred from GPU work.
+type Infer uint8
+
+// The values of Infer.
+const (
+	InferAuto   Infer = iota // where there are no ranges for them
+	InferOff                 // never
+	InferAlways              // also where there are ranges, to compare the two
+)
+
+// A Window is a stretch of time of one track for which a curve is wanted.
+type Window struct {
+	PID    int64
+	Device int64
+	From   int64 // ns
+	To     int64 // ns
+	Points int   // at most so many points a curve; 0 for every event
+}
