@@ -1,6 +1,8 @@
 module nsysmem
 
-go 1.25.0
+go 1.26.0
+
+require golang.org/x/text v0.43.0
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
@@ -28,7 +30,6 @@ require (
 	golang.org/x/image v0.44.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/text v0.43.0 // indirect
 	gonum.org/v1/plot v0.17.0 // indirect
 	modernc.org/libc v1.80.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
