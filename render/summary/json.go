@@ -31,21 +31,9 @@ func WriteJSON(w io.Writer, rep *align.Report) error {
 		e.next(i, "\n")
 		e.track(t, rep.Families)
 	}
-	e.raw("],\n\"findings\":[")
-	for i := range rep.Findings {
-		e.next(i, "\n ")
-		e.finding(&rep.Findings[i])
-	}
-	e.raw("],\n\"warnings\":[")
-	for i := range rep.Warnings {
-		e.next(i, "\n ")
-		e.raw(`{"code":`)
-		e.text(rep.Warnings[i].Code)
-		e.raw(`,"text":`)
-		e.text(rep.Warnings[i].Text)
-		e.raw("}")
-	}
-	e.raw("]}\n")
+	e.raw("],\n")
+	e.remarks(rep.Findings, rep.Warnings)
+	e.raw("}\n")
 	return e.out.close()
 }
 
@@ -488,6 +476,25 @@ func figures[T any](e *encoder, u *T, list []figure[T], timed bool) {
 		e.int(f.get(u))
 	}
 	e.raw("}")
+}
+
+// remarks writes the members "findings" and "warnings".
+func (e *encoder) remarks(fs []align.Finding, ws []align.Warning) {
+	e.raw("\"findings\":[")
+	for i := range fs {
+		e.next(i, "\n ")
+		e.finding(&fs[i])
+	}
+	e.raw("],\n\"warnings\":[")
+	for i := range ws {
+		e.next(i, "\n ")
+		e.raw(`{"code":`)
+		e.text(ws[i].Code)
+		e.raw(`,"text":`)
+		e.text(ws[i].Text)
+		e.raw("}")
+	}
+	e.raw("]")
 }
 
 func (e *encoder) finding(f *align.Finding) {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"nsysmem/align"
 )
@@ -37,13 +36,7 @@ func WriteText(w io.Writer, rep *align.Report, width int, color bool) error {
 	}
 	if len(rep.Findings) > 0 {
 		p.head("Findings")
-		for i := range rep.Findings {
-			f := &rep.Findings[i]
-			p.para("  "+p.severity(f.Severity)+": ", f.Text)
-			if f.Advice != "" {
-				p.para("    → ", f.Advice)
-			}
-		}
+		p.findings(rep.Findings)
 	}
 	p.warnings(rep.Warnings)
 	return p.out.close()
@@ -156,8 +149,8 @@ func (p *printer) source(s *align.Source) {
 	add("CUDA %s", s.CUDADriver)
 	p.para("  ", strings.Join(parts, ", "))
 	when := timeText(s.Duration()) + " recorded"
-	if s.StartUTC != 0 {
-		when += ", clock 0 is " + time.Unix(0, s.StartUTC).UTC().Format("2006-01-02 15:04:05.000 UTC")
+	if d := Date(s.StartUTC); d != "" {
+		when += ", clock 0 is " + d
 	}
 	p.para("  ", when)
 }
@@ -544,6 +537,16 @@ func AttributionText(c *align.Collected, t *align.Track) string {
 	return fmt.Sprintf("of %s kernels, %s (%s) belong to a range on the thread that launched them, %s (%s) to one open on the thread of the iterations, %s (%s) to none, and %s (%s) have no launch in the report.",
 		countText(a.Kernels), countText(a.SameThread), shareText(a.SameThread, a.Kernels), countText(a.OtherThread), shareText(a.OtherThread, a.Kernels),
 		countText(a.None), shareText(a.None, a.Kernels), countText(a.NoLaunch), shareText(a.NoLaunch, a.Kernels))
+}
+
+func (p *printer) findings(fs []align.Finding) {
+	for i := range fs {
+		f := &fs[i]
+		p.para("  "+p.severity(f.Severity)+": ", f.Text)
+		if f.Advice != "" {
+			p.para("    → ", f.Advice)
+		}
+	}
 }
 
 func (p *printer) warnings(ws []align.Warning) {
