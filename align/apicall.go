@@ -66,6 +66,15 @@ func classify(name string) callClass {
 	return classOther
 }
 
+// outOfMemory is cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY alike.
+const outOfMemory = 2
+
+// failed says that an allocating call got no memory. Frameworks try out what kinds of handle cuMemCreate knows and take
+// other errors of it for an answer (observed: 800 once a process with PyTorch's expandable segments).
+func failed(class callClass, ret int64) bool {
+	return ret == outOfMemory || ret > 0 && class != classAllocVMM
+}
+
 // Ways in which an event came to its range, as the low bits of a place.
 const (
 	wayNone  = 0
@@ -214,7 +223,7 @@ func (p *apiPart) add(b *nsysdb.Batch) {
 			u.FreeNS += last - start[i]
 		default:
 			u.AllocNS += last - start[i]
-			if ret != nil && ret[i] > 0 {
+			if ret != nil && failed(class, ret[i]) {
 				p.failed = append(p.failed, failedCall{t.proc, at, start[i], last - start[i], tid[i], name[i], ret[i], class})
 			}
 			if class == classAllocVMM {
