@@ -103,9 +103,9 @@ func niceStep(span float64, n int) float64 {
 // title says what the axis counts.
 func (a timeAxis) title(what string) string {
 	if a.after {
-		return "time after " + scale.Seconds(a.zero) + " (" + a.unit + ")"
+		what = "after " + scale.Seconds(a.zero)
 	}
-	return what + " (" + a.unit + ")"
+	return "time (" + a.unit + ") " + what
 }
 
 // byteRange is the part of the byte axis that a panel shows for levels between lo and hi. It starts at 0 unless all that

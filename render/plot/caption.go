@@ -147,7 +147,11 @@ func (pic *picture) troubleText() string {
 		s = append(s, strings.TrimRight(strings.TrimSpace(text), ",")+".")
 	}
 	if w := pic.rep.Warnings; len(w) > 0 {
-		s = append(s, fmt.Sprintf("%d %s, the first: %s", len(w), plural("warning", len(w)), short2(w[0].Text, 200)))
+		text := "1 warning: "
+		if len(w) > 1 {
+			text = fmt.Sprintf("%d warnings, the first: ", len(w))
+		}
+		s = append(s, text+strings.TrimRight(short2(w[0].Text, 200), ".")+".")
 	}
 	return strings.Join(s, " ")
 }

@@ -126,6 +126,9 @@ func (pic *picture) iterations(x0, y0, x1, y1 vg.Length) {
 	}
 	left := (a.x0 + a.x1 - slot*vg.Length(len(bs))) / 2
 	half := min(slot*0.34, pic.pt(14))
+	if per > 1 {
+		half = slot / 2
+	}
 	for i, b := range bs {
 		x := left + slot*(vg.Length(i)+0.5)
 		pic.bar(b, x, half, a)
@@ -149,9 +152,7 @@ func (pic *picture) iterations(x0, y0, x1, y1 vg.Length) {
 		pic.text(s, x, a.y0-pic.pt(11.5), st)
 	})
 	name := "iteration"
-	if p := pic.track.IterationsFrom.Pattern; p != "" && pic.track.IterationsFrom.How != "kernels" {
-		name += " (" + short(p) + ")"
-	} else if pic.track.IterationsFrom.How == "kernels" {
+	if pic.track.IterationsFrom.How == "kernels" {
 		name += " (inferred from GPU work)"
 	}
 	pic.text(pic.fit(name, st, a.x1-a.x0), (a.x0+a.x1)/2, a.y0-pic.pt(22.5), st)
@@ -163,6 +164,13 @@ func (pic *picture) bar(b bar, x, half vg.Length, a plotArea) {
 	c := pic.palette.color(b.by)
 	if b.warmup || b.cut {
 		c = mix(c, white, 0.45)
+	}
+	if b.n > 1 { // columns join to a band
+		right := x + half + pic.pixel/2 // over the seam
+		pic.fill(x-half, yl, right, yp, mix(c, white, 0.55))
+		pic.fill(x-half, yp-pic.pt(0.7), right, yp+pic.pt(0.7), c)
+		pic.fill(x-half, yl-pic.pt(0.7), right, max(yh, yl+pic.pt(0.7)), barColor)
+		return
 	}
 	wide := min(pic.pt(2.4), half)
 	if from := a.y(b.start); b.peak > b.start && yp > min(from, yl) {
@@ -179,13 +187,16 @@ func (pic *picture) bar(b bar, x, half vg.Length, a plotArea) {
 		pic.line(pic.pt(2), mark, nil, vg.Point{X: x - half, Y: mid}, vg.Point{X: x + half, Y: mid})
 		return
 	}
-	pic.barBox(x-half, yl, x+half, yh, b.grow || b.n > 1, b.warmup, b.cut)
+	pic.barBox(x-half, yl, x+half, yh, b.grow, b.warmup, b.cut)
 }
+
+// barColor is the colour of a steady iteration's bar.
+var barColor = color.RGBA{0x55, 0x5B, 0x63, 0xFF}
 
 // barBox draws the bar of an iteration: full where it ends above its start, hollow where below; light for a warm-up,
 // hatched where truncated.
 func (pic *picture) barBox(x0, y0, x1, y1 vg.Length, grow, warm, cut bool) {
-	var c, edge color.RGBA = color.RGBA{0x55, 0x5B, 0x63, 0xFF}, color.RGBA{0x55, 0x5B, 0x63, 0xFF}
+	c, edge := barColor, barColor
 	if !grow {
 		c = white
 	}

@@ -16,9 +16,8 @@ type share struct {
 	f   float64 // 0 to 1
 }
 
-// lane brings pieces to pixel columns: each column goes to the key that fills most of it, to -1 where next to nothing is
-// filled. Thousands of iterations would otherwise be drawn over one another, and the last would win.
-func lane(pieces []piece, from, to int64, n int) []int {
+// shares says for each of n columns from from to to how much of it each key fills.
+func shares(pieces []piece, from, to int64, n int) [][]share {
 	cover := make([][]share, n)
 	add := func(i, key int, f float64) {
 		for k := range cover[i] {
@@ -47,12 +46,17 @@ func lane(pieces []piece, from, to int64, n int) []int {
 		}
 		add(ib, pc.key, b-float64(ib))
 	}
+	return cover
+}
+
+// lane gives each of n columns to the key that fills most of it, and to -1 where next to nothing is filled.
+func lane(pieces []piece, from, to int64, n int) []int {
 	const least = 0.1 // of a column, below which it stays empty
 	out := make([]int, n)
-	for i := range out {
+	for i, column := range shares(pieces, from, to, n) {
 		out[i] = -1
 		best, sum := 0.0, 0.0
-		for _, s := range cover[i] {
+		for _, s := range column {
 			sum += s.f
 			if s.f > best {
 				best, out[i] = s.f, s.key

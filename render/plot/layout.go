@@ -42,8 +42,8 @@ const (
 
 // What the layout needs at its usual text sizes, in points. Smaller pictures get smaller text.
 const (
-	needW = 500
-	needH = 310
+	needW = 700
+	needH = 450
 )
 
 // layout is the size of a picture in all units.

@@ -23,8 +23,8 @@ import (
 
 // Text sizes in points before scaling.
 const (
-	small  = 9
-	normal = 10
+	small  = 9.5
+	normal = 10.5
 	large  = 13
 )
 
@@ -90,6 +90,20 @@ func (p *painter) fill(x0, y0, x1, y1 vg.Length, c color.Color) {
 	}
 	p.c.SetColor(c)
 	p.c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
+}
+
+func (p *painter) polygon(c color.Color, pts []vg.Point) {
+	if len(pts) < 3 {
+		return
+	}
+	var path vg.Path
+	path.Move(pts[0])
+	for _, pt := range pts[1:] {
+		path.Line(pt)
+	}
+	path.Close()
+	p.c.SetColor(c)
+	p.c.Fill(path)
 }
 
 func (p *painter) outlineRect(x0, y0, x1, y1, width vg.Length, c color.Color) {
@@ -196,17 +210,25 @@ func (p *painter) text(s string, x, y vg.Length, st style) {
 
 	own := p.fonts.faces[bold]
 	plain := func(r rune) bool {
-		return p.fonts.face(r, bold) == own && (p.format != "pdf" || r < 0x7F)
+		if p.format == "pdf" && (r >= 0x7F || st.bold) {
+			return false // the PDF canvas mixes up the files of two faces of one family
+		}
+		return p.fonts.face(r, bold) == own
 	}
 	runes := []rune(s)
 	for i := 0; i < len(runes); {
 		j := i
 		for j < len(runes) && plain(runes[j]) {
 			j++
+			if p.format == "png" && runes[j-1] == ' ' {
+				break // else kerning at pixel size pulls words together
+			}
 		}
 		if j > i {
 			run := string(runes[i:j])
-			p.c.FillString(p.face(own, st.bold, size), vg.Point{X: x, Y: y}, run)
+			if strings.TrimSpace(run) != "" {
+				p.c.FillString(p.face(own, st.bold, size), vg.Point{X: x, Y: y}, run)
+			}
 			x += p.fonts.width(run, size, bold)
 			i = j
 			continue
@@ -223,14 +245,10 @@ func (p *painter) text(s string, x, y vg.Length, st style) {
 	}
 }
 
-// face wraps a built-in face for the canvas. The PDF canvas looks a bold font up under another key than it stored it
-// under, so that there a bold face is a typeface of its own.
+// face wraps a built-in face for the canvas.
 func (p *painter) face(f *opentype.Font, bold bool, size vg.Length) font.Face {
 	d := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
-	switch {
-	case bold && p.format == "pdf":
-		d.Typeface = "LiberationBold"
-	case bold:
+	if bold {
 		d.Weight = xfont.WeightBold
 	}
 	return font.Face{Font: d, Face: f}

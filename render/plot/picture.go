@@ -22,7 +22,6 @@ type picture struct {
 
 	time   []align.Curve   // curves of the timeline
 	bigs   []align.Curve   // curves of the enlarged iteration
-	spans  [][2]int        // where in Track.Spans the spans of each place in Track.Iterations are
 	byIter [][]*align.Span // spans of each place in Track.Iterations
 }
 
@@ -129,7 +128,7 @@ func (pic *picture) draw() {
 		pic.text(head, x0, y, st)
 		rows := pic.legend(entries, x0+pic.width(head, st)+pic.pt(8), x1, y, 2, false)
 		y -= pic.pt(13) * vg.Length(rows-1)
-		y -= pic.pt(4)
+		y -= pic.pt(8)
 	}
 	pic.panels(x0, m, x1, y)
 }
@@ -326,7 +325,7 @@ func (pic *picture) xAxis(a plotArea, y vg.Length, axis timeAxis, title string) 
 		half := pic.width(t.Label, st) / 2
 		pic.text(t.Label, min(max(x, a.x0+half-pic.pt(6)), a.x1-half+pic.pt(6)), y-pic.pt(11.5), st)
 	}
-	pic.text(axis.title(title), (a.x0+a.x1)/2, y-pic.pt(22.5), st)
+	pic.text(pic.fit(axis.title(title), st, a.x1-a.x0+pic.pt(8)), (a.x0+a.x1)/2, y-pic.pt(22.5), st)
 }
 
 // header writes a panel's title with its legend beside it, or under it where it is narrow, and returns where the panel's
@@ -337,7 +336,7 @@ func (pic *picture) header(title string, entries []entry, x0, x1, y vg.Length) v
 	title = pic.fit(title, st, x1-x0)
 	pic.text(title, x0, y, st)
 	if len(entries) == 0 {
-		return y - pic.pt(5)
+		return y - pic.pt(8)
 	}
 	beside := x0 + pic.width(title, st) + pic.pt(14)
 	total := vg.Length(0)
@@ -346,11 +345,11 @@ func (pic *picture) header(title string, entries []entry, x0, x1, y vg.Length) v
 	}
 	if beside+total <= x1+pic.pt(12) || x1-beside > pic.pt(350) {
 		rows := pic.legend(entries, beside, x1, y, 2, false)
-		return y - pic.pt(13)*vg.Length(rows-1) - pic.pt(5)
+		return y - pic.pt(13)*vg.Length(rows-1) - pic.pt(8)
 	}
 	y -= pic.pt(13)
 	rows := pic.legend(entries, x0, x1, y, 2, false)
-	return y - pic.pt(13)*vg.Length(rows-1) - pic.pt(5)
+	return y - pic.pt(13)*vg.Length(rows-1) - pic.pt(8)
 }
 
 // note draws a sentence in the middle of an empty panel.

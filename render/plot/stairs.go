@@ -79,12 +79,29 @@ func (s stairs) topColumn() int {
 	return 0
 }
 
-// draw draws the stairs into a, the area under them too where fill is not nil.
-func (s stairs) draw(p *painter, a plotArea, c color.Color, width vg.Length, dashes []float64, fill color.Color) {
+// dense says that the level goes up and down within most columns, so that a line would be a solid block.
+func (s stairs) dense() bool {
+	n := 0
+	for _, c := range s.columns {
+		if c.any && c.low < c.high {
+			n++
+		}
+	}
+	return n > 0 && n > len(s.columns)/2
+}
+
+// draw draws the stairs into a as a line; where they are dense, as the band from the lowest to the highest level.
+func (s stairs) draw(p *painter, a plotArea, c color.RGBA, width vg.Length, dashes []float64) {
+	if s.dense() {
+		low, high := s.edges(a)
+		p.polygon(mix(c, white, 0.62), append(append([]vg.Point{}, high...), reversed(low)...))
+		p.line(width, c, dashes, low...)
+		p.line(width, c, dashes, high...)
+		return
+	}
 	dx := (a.x1 - a.x0) / vg.Length(len(s.columns))
 	y := a.y(s.before)
 	line := []vg.Point{{X: a.x0, Y: y}}
-	area := []vg.Point{{X: a.x0, Y: a.y0}, {X: a.x0, Y: y}}
 	for i, col := range s.columns {
 		if !col.any {
 			continue
@@ -92,7 +109,6 @@ func (s stairs) draw(p *painter, a plotArea, c color.Color, width vg.Length, das
 		x := a.x0 + dx*(vg.Length(i)+0.5)
 		low, high, last := a.y(col.low), a.y(col.high), a.y(col.last)
 		line = append(line, vg.Point{X: x, Y: y})
-		area = append(area, vg.Point{X: x, Y: y})
 		if high > max(y, last) {
 			line = append(line, vg.Point{X: x, Y: high})
 		}
@@ -101,19 +117,45 @@ func (s stairs) draw(p *painter, a plotArea, c color.Color, width vg.Length, das
 		}
 		y = last
 		line = append(line, vg.Point{X: x, Y: y})
-		area = append(area, vg.Point{X: x, Y: y})
 	}
-	line = append(line, vg.Point{X: a.x1, Y: y})
-	area = append(area, vg.Point{X: a.x1, Y: y}, vg.Point{X: a.x1, Y: a.y0})
-	if fill != nil {
-		var path vg.Path
-		path.Move(area[0])
-		for _, pt := range area[1:] {
-			path.Line(pt)
+	p.line(width, c, dashes, append(line, vg.Point{X: a.x1, Y: y})...)
+}
+
+// edges are the lowest and highest level of each column, as lines from the left.
+func (s stairs) edges(a plotArea) (low, high []vg.Point) {
+	dx := (a.x1 - a.x0) / vg.Length(len(s.columns))
+	level := s.before
+	for i, col := range s.columns {
+		lo, hi := level, level
+		if col.any {
+			lo, hi, level = min(lo, col.low), max(hi, col.high), col.last
 		}
-		path.Close()
-		p.c.SetColor(fill)
-		p.c.Fill(path)
+		xa, xb := a.x0+dx*vg.Length(i), a.x0+dx*vg.Length(i+1)
+		low = appendStep(low, xa, xb, a.y(lo))
+		high = appendStep(high, xa, xb, a.y(hi))
 	}
-	p.line(width, c, dashes, line...)
+	return low, high
+}
+
+// appendStep appends a level from xa to xb, without points within a straight line.
+func appendStep(pts []vg.Point, xa, xb, y vg.Length) []vg.Point {
+	if n := len(pts); n > 1 && pts[n-1].Y == y {
+		pts[n-1].X = xb
+		return pts
+	}
+	return append(pts, vg.Point{X: xa, Y: y}, vg.Point{X: xb, Y: y})
+}
+
+// drawGround fills the area under the lowest level of each column.
+func (s stairs) drawGround(p *painter, a plotArea, c color.RGBA) {
+	low, _ := s.edges(a)
+	p.polygon(c, append(low, vg.Point{X: a.x1, Y: a.y0}, vg.Point{X: a.x0, Y: a.y0}))
+}
+
+func reversed(pts []vg.Point) []vg.Point {
+	out := make([]vg.Point, len(pts))
+	for i, pt := range pts {
+		out[len(pts)-1-i] = pt
+	}
+	return out
 }

@@ -94,7 +94,7 @@ func (pic *picture) steady(x0, y0, x1, y1 vg.Length) {
 	pic.yAxis(a)
 	if device != nil {
 		s := newStairs(*device, a.from, a.to, cols)
-		s.draw(pic.painter, a, ink, pic.pt(1.3), nil, nil)
+		s.draw(pic.painter, a, ink, pic.pt(1.3), nil)
 		if s.high > 0 {
 			x := a.x0 + (a.x1-a.x0)/vg.Length(len(s.columns))*(vg.Length(s.topColumn())+0.5)
 			y := a.y(s.high)
@@ -125,9 +125,9 @@ func (pic *picture) steady(x0, y0, x1, y1 vg.Length) {
 		yb := a.y0 - row*vg.Length(d)
 		pic.bandRow(spans, d, a, yb, yb+row, cols)
 	}
-	what := fmt.Sprintf("time from the start of iteration %d", it.Index)
+	what := fmt.Sprintf("from the start of iteration %d", it.Index)
 	if depth > rows {
-		what += fmt.Sprintf("; phases deeper than %d are not drawn", rows)
+		what += fmt.Sprintf("; phases nested deeper than %d not drawn", rows)
 	}
 	// The title counts from this iteration's start in any case.
 	axis := newTimeAxis(a.from, a.to, it.Start, int((a.x1-a.x0)/pic.pt(55)))

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"image/color"
+	"sort"
 	"strconv"
 
 	"gonum.org/v1/plot/vg"
@@ -71,12 +72,15 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 
 	strips := vg.Length(0)
 	row := pic.pt(13)
-	hasIts, pieces, keys := len(v.its) > 0, pic.lanePieces(), 0
+	hasIts, pieces := len(v.its) > 0, pic.lanePieces()
 	if hasIts {
 		strips += row
 	}
-	if keys = len(pieces); keys > 0 {
+	if len(pieces) > 0 {
 		strips += row
+	}
+	if strips > 0 {
+		strips += pic.pt(3) // so that the mark at 0 and the name of the lane stand apart
 	}
 	axisY := y0 + pic.pt(25)
 	a.y0 = axisY + strips
@@ -88,11 +92,16 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	if h := float64(a.y1 - a.y0); top > 0 && h > 0 {
 		a.high = int64(min(float64(top)*max(1.08, 1/(1-min(0.4, float64(pic.pt(22))/h))), 9e18))
 	}
+	a.x0, a.x1 = x0, x1-pic.pt(4)
 	margin := pic.yLabelWidth(0, a.high, a.y1-a.y0)
 	if strips > 0 {
-		margin = max(margin, pic.width("iteration", style{size: small})+pic.pt(6))
+		name := "iteration"
+		if pic.crowded(a.x1 - a.x0 - margin) {
+			name = "phase shares"
+		}
+		margin = max(margin, pic.width(name, style{size: small})+pic.pt(6))
 	}
-	a.x0, a.x1 = x0+margin, x1-pic.pt(4)
+	a.x0 = x0 + margin
 	cols = max(int((a.x1-a.x0)/pic.pixel), 1)
 	for i := range lines { // now that the width is known
 		for _, c := range pic.time {
@@ -104,7 +113,7 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 
 	// 3. Ground: area under the device level, grid, bounds of the iterations.
 	if deviceAt >= 0 {
-		lines[deviceAt].draw(pic.painter, a, ink, 0, nil, under)
+		lines[deviceAt].drawGround(pic.painter, a, under)
 	}
 	pic.yAxis(a)
 	few := len(v.its) > 0 && float64(a.x1-a.x0)/float64(len(v.its)) >= float64(pic.pt(7))
@@ -129,11 +138,11 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	for i, s := range lines {
 		if i != deviceAt {
 			l := look(s.kind)
-			s.draw(pic.painter, a, l.color, pic.pt(1.2), l.dashes, nil)
+			s.draw(pic.painter, a, l.color, pic.pt(1.2), l.dashes)
 		}
 	}
 	if deviceAt >= 0 {
-		lines[deviceAt].draw(pic.painter, a, ink, pic.pt(1.2), nil, nil)
+		lines[deviceAt].draw(pic.painter, a, ink, pic.pt(1.2), nil)
 	}
 	if len(pic.time) == 0 || top == 0 {
 		pic.note("no bytes are traced as live in this time", a)
@@ -146,25 +155,22 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	}
 
 	// 6. Lanes and axis.
-	y := a.y0
+	pic.line(pic.pt(0.7), frame, nil, vg.Point{X: a.x0, Y: a.y0}, vg.Point{X: a.x1, Y: a.y0})
+	y := a.y0 - pic.pt(3)
 	label := style{size: small, color: ink, align: 1}
 	if hasIts {
 		pic.strip(a, y-row, y)
 		pic.text("iteration", a.x0-pic.pt(4), y-row+pic.pt(3.5), label)
 		y -= row
 	}
-	if keys > 0 {
-		pic.phaseLane(pieces, a, y-row, y, cols)
-		name := "phase"
-		if len(pic.track.Iterations) == 0 {
-			name = "range"
-		}
+	if len(pieces) > 0 {
+		name := pic.phaseLane(pieces, a, y-row, y, cols)
 		pic.text(name, a.x0-pic.pt(4), y-row+pic.pt(3.5), label)
 	}
-	zero, what := int64(0), "time in the report"
+	zero, what := int64(0), "in the report"
 	if pic.o.SinceFirst {
 		zero = pic.firstEvent()
-		what = "time since the first event in view, at " + scale.Seconds(zero)
+		what = "since the first event in view, at " + scale.Seconds(zero)
 	}
 	axis := newTimeAxis(a.from, a.to, zero, int((a.x1-a.x0)/pic.pt(65)))
 	pic.xAxis(a, axisY, axis, what)
@@ -194,6 +200,9 @@ func (pic *picture) timelineLegend(lines []stairs, capacity int64, inView []*ali
 		label := l.label
 		if lv := pic.level(s.kind); lv != nil && lv.Partial {
 			label += " (partial: at least)"
+		}
+		if s.dense() {
+			label += ", lowest to highest"
 		}
 		width := 1.2
 		if s.kind == "device" {
@@ -362,7 +371,7 @@ type lanePiece struct {
 	piece
 	name  string
 	color color.RGBA
-	name2 bool // whether its name is written on it
+	named bool // whether its name is written on it
 }
 
 // lanePieces are the top-level phases in view, and the outermost ranges outside iterations.
@@ -409,8 +418,8 @@ func (pic *picture) lanePieces() []lanePiece {
 	return out
 }
 
-// phaseLane draws the lane of phases between y0 and y1.
-func (pic *picture) phaseLane(pieces []lanePiece, a plotArea, y0, y1 vg.Length, cols int) {
+// phaseLane draws the lane of phases between y0 and y1 and returns what the lane is to be called.
+func (pic *picture) phaseLane(pieces []lanePiece, a plotArea, y0, y1 vg.Length, cols int) string {
 	plain := make([]piece, len(pieces))
 	looks := map[int]*lanePiece{}
 	for i := range pieces {
@@ -420,14 +429,48 @@ func (pic *picture) phaseLane(pieces []lanePiece, a plotArea, y0, y1 vg.Length, 
 		}
 	}
 	iterations := len(pic.track.Iterations) > 0
+	if pic.crowded(a.x1 - a.x0) {
+		pic.phaseShares(plain, looks, a, y0, y1)
+		return "phase shares"
+	}
 	runs(lane(plain, a.from, a.to, cols), a.x0, a.x1, func(key int, xa, xb vg.Length) {
 		l := looks[key]
 		pic.fill(xa, y0, xb, y1, l.color)
-		if l.name2 || !iterations {
+		if l.named || !iterations {
 			st := style{size: small, color: readable(l.color), align: 0.5}
 			if s := pic.fit(clean(l.name), st, xb-xa-pic.pt(4)); s != "" {
 				pic.text(s, (xa+xb)/2, y0+pic.pt(3.5), st)
 			}
 		}
 	})
+	if iterations {
+		return "phase"
+	}
+	return "range"
+}
+
+// crowded says that iterations are too narrow on a timeline of width w for their phases to be told apart.
+func (pic *picture) crowded(w vg.Length) bool {
+	n := len(pic.view.its)
+	return n > 0 && w/vg.Length(n) < pic.pt(4)
+}
+
+// phaseShares stacks the phases of each column by how much of it they fill. Where an iteration is narrower than a column,
+// the longest phase would hide all others.
+func (pic *picture) phaseShares(pieces []piece, looks map[int]*lanePiece, a plotArea, y0, y1 vg.Length) {
+	n := max(int((a.x1-a.x0)/pic.pt(2.5)), 1)
+	dx := (a.x1 - a.x0) / vg.Length(n)
+	for i, column := range shares(pieces, a.from, a.to, n) {
+		sort.Slice(column, func(a, b int) bool { return column[a].key < column[b].key })
+		sum := 0.0
+		for _, s := range column {
+			sum += s.f
+		}
+		y, x := y1, a.x0+dx*vg.Length(i)
+		for _, s := range column {
+			h := (y1 - y0) * vg.Length(s.f/max(sum, 1))
+			pic.fill(x, y-h, x+dx+pic.pixel/2, y, looks[s.key].color)
+			y -= h
+		}
+	}
 }
