@@ -213,8 +213,9 @@ type RangeUse struct {
 	Name     string
 	Domain   string // empty for the default domain
 	TID      int64
-	Start    int64 // ns
-	End      int64 // ns
+	Calls    int   // 1, but for a framework's operators, which share one row a name
+	Start    int64 // ns; of the first
+	End      int64 // ns; of the last
 	Open     bool  // never closed
 	Contains int   // iterations that lie inside it
 	Use

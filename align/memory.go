@@ -1,0 +1,409 @@
+package align
+
+import (
+	"context"
+	"errors"
+	"sort"
+
+	"nsysmem/nsysdb"
+)
+
+// A track is one process on one device while it is being read.
+type track struct {
+	proc   *process
+	device int64
+	levels map[string]*levelSweep
+	dev    *levelSweep // levels["device"]; nil until it has events
+	pool   poolSum
+	gpu    gpuSum
+	copies copySum
+	blocks []rawBlock
+}
+
+// A rawBlock is a block by ids; names are looked up when the report is made.
+type rawBlock struct {
+	start, end       int64 // ns; Never where not in the report
+	address, bytes   int64
+	kind, stream     int64
+	born, died       place
+	bornCorr, diedBy int64
+	lost             bool
+}
+
+// A memEvent is one row of memory usage.
+type memEvent struct {
+	time, gpid, device, address, bytes, kind, op, corr, stream int64
+	context                                                    int64
+	pool, poolSize, poolUsed, imported                         int64
+}
+
+// memory sweeps the memory events of the whole report.
+type memory struct {
+	a       *analysis
+	live    map[*process]map[int64]liveBlock
+	proc    *process // last one looked up
+	procGID int64
+	blocks  map[int64]liveBlock // of proc
+	corr    [][]*corrMap        // this goroutine's views
+	ends    map[*process][]int32
+	unknown int64
+	damaged int64
+	same    []memEvent // events at one time stamp
+	pool    []memEvent // pool events not yet met, by time
+	rows    int64
+}
+
+// A liveBlock is an allocation that was not freed yet.
+type liveBlock struct {
+	track  *track
+	level  *levelSweep
+	start  int64
+	bytes  int64
+	kind   int64
+	stream int64
+	born   place
+	corr   int64
+}
+
+// vmmContext is the contextId of memory mapped with cuMemMap (observed in exports of 2023.4 and 2025.3).
+const vmmContext = 1<<32 - 1
+
+var errUnordered = errors.New("rows out of order")
+
+var memoryColumns = []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID, nsysdb.DeviceID, nsysdb.Address, nsysdb.Bytes,
+	nsysdb.MemKind, nsysdb.Operation, nsysdb.CorrelationID, nsysdb.PoolAddress, nsysdb.PoolSize, nsysdb.PoolUsed,
+	nsysdb.ImportedPool, nsysdb.ContextID, nsysdb.StreamID}
+
+// readMemory sweeps the events in time order: as they lie in the table where that is the order, else sorted.
+func (a *analysis) readMemory(ctx context.Context) error {
+	if a.db.Missing(nsysdb.MemoryUsage) {
+		return nil
+	}
+	err := a.sweepMemory(ctx, false)
+	if errors.Is(err, errUnordered) {
+		err = a.sweepMemory(ctx, true)
+	}
+	return err
+}
+
+func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
+	for _, p := range a.procs {
+		for _, t := range p.tracks {
+			t.levels, t.dev, t.pool, t.blocks = make(map[string]*levelSweep), nil, poolSum{}, nil
+		}
+	}
+	m := &memory{a: a, live: make(map[*process]map[int64]liveBlock), corr: a.corrViews(), ends: make(map[*process][]int32)}
+	pool, err := a.poolEvents(ctx)
+	if err != nil {
+		return err
+	}
+	m.pool = pool
+	scan := nsysdb.Scan{Table: nsysdb.MemoryUsage, Columns: memoryColumns, Sorted: sorted}
+	if !a.opts.Blocks {
+		scan.Columns = memoryColumns[:len(memoryColumns)-1]
+	}
+	var done progress
+	err = a.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
+		done.add(a, "memory events", int64(b.Rows), a.db.Rows(nsysdb.MemoryUsage))
+		return m.add(b)
+	})
+	if err != nil {
+		return err
+	}
+	m.flush()
+	m.finish()
+	return nil
+}
+
+func (m *memory) add(b *nsysdb.Batch) error {
+	c := b.Cols
+	if c[0] == nil || c[3] == nil || c[4] == nil || c[6] == nil {
+		m.a.warnOnce("memory_columns", "the memory table lacks a column that every version has: its events are left out")
+		return nil
+	}
+	col := func(k, i int, missing int64) int64 {
+		if k >= len(c) || c[k] == nil {
+			return missing
+		}
+		return c[k][i]
+	}
+	hasPool := c[8] != nil
+	for i := 0; i < b.Rows; i++ {
+		e := memEvent{time: c[0][i], gpid: col(1, i, 0), device: col(2, i, 0), address: c[3][i], bytes: c[4][i],
+			kind: col(5, i, nsysdb.KindDevice), op: c[6][i], corr: col(7, i, 0), pool: nsysdb.Null, imported: nsysdb.Null, stream: -1}
+		if hasPool && c[8][i] != nsysdb.Null {
+			e.pool, e.poolSize, e.poolUsed = c[8][i], col(9, i, nsysdb.Null), col(10, i, nsysdb.Null)
+		}
+		e.imported, e.context, e.stream = col(11, i, nsysdb.Null), col(12, i, 0), col(13, i, -1)
+		if n := len(m.same); n > 0 && m.same[n-1].time != e.time {
+			if m.same[n-1].time > e.time {
+				return errUnordered
+			}
+			m.flush()
+		}
+		m.same = append(m.same, e)
+		m.rows++
+	}
+	return nil
+}
+
+// flush takes in the events of one time stamp: allocations first, then frees, each in an order of their own that does
+// not depend on the rows' order in the table.
+func (m *memory) flush() {
+	if len(m.same) > 1 {
+		sort.SliceStable(m.same, func(i, j int) bool {
+			x, y := &m.same[i], &m.same[j]
+			switch {
+			case x.op != y.op:
+				return x.op < y.op
+			case x.gpid != y.gpid:
+				return x.gpid < y.gpid
+			case x.corr != y.corr:
+				return x.corr < y.corr
+			case x.address != y.address:
+				return x.address < y.address
+			}
+			return x.bytes < y.bytes
+		})
+	}
+	for i := range m.same {
+		m.event(&m.same[i])
+	}
+	m.same = m.same[:0]
+}
+
+func (m *memory) event(e *memEvent) {
+	if m.proc == nil || m.procGID != e.gpid {
+		m.procGID = e.gpid
+		m.proc = m.a.process(nsysdb.Process(e.gpid))
+		if m.live[m.proc] == nil {
+			m.live[m.proc] = make(map[int64]liveBlock)
+		}
+		m.blocks = m.live[m.proc]
+	}
+	for len(m.pool) > 0 && m.pool[0].time <= e.time {
+		m.poolEvent(&m.pool[0])
+		m.pool = m.pool[1:]
+	}
+	if e.bytes < 0 || e.bytes == nsysdb.Null {
+		m.damaged++
+		return
+	}
+	switch e.op {
+	case nsysdb.OpAlloc:
+		m.alloc(e)
+	case nsysdb.OpFree:
+		m.free(e)
+	default:
+		m.unknown++
+	}
+}
+
+func (m *memory) alloc(e *memEvent) {
+	if old, ok := m.blocks[e.address]; ok {
+		old.level.change(e.time, -old.bytes)
+		old.level.out.LostFrees++
+		m.keep(old, e.address, e.time, placeOf(-1, wayNone), 0, true)
+	}
+	t := m.a.track(m.proc, e.device)
+	l := m.level(t, e.kind)
+	at := m.place(e.corr)
+	l.change(e.time, e.bytes)
+	l.out.Allocs++
+	l.out.AllocBytes += e.bytes
+	n := l.row(m.a, at)
+	n.allocs++
+	n.allocBytes += e.bytes
+	m.blocks[e.address] = liveBlock{track: t, level: l, start: e.time, bytes: e.bytes, kind: e.kind, stream: e.stream, born: at, corr: e.corr}
+	t.pool.row(e)
+	if e.context == vmmContext {
+		l.vmm = true
+	}
+}
+
+// free ends a block. What its allocation said of device and kind counts; a free of a block whose allocation is not in
+// the report tells that the block was there before, so that it lifts the level of all the time before.
+func (m *memory) free(e *memEvent) {
+	at := m.place(e.corr)
+	b, ok := m.blocks[e.address]
+	if !ok {
+		t := m.a.track(m.proc, e.device)
+		l := m.level(t, e.kind)
+		l.out.Baseline += e.bytes
+		l.out.UnmatchedFrees++
+		b = liveBlock{track: t, level: l, start: Never, bytes: e.bytes, kind: e.kind, stream: e.stream, born: placeOf(-1, wayNone)}
+	} else {
+		delete(m.blocks, e.address)
+	}
+	b.level.change(e.time, -b.bytes)
+	b.level.out.Frees++
+	b.level.out.FreeBytes += b.bytes
+	n := b.level.row(m.a, at)
+	n.frees++
+	n.freeBytes += b.bytes
+	m.keep(b, e.address, e.time, at, e.corr, false)
+	b.track.pool.row(e)
+}
+
+func (m *memory) keep(b liveBlock, address, end int64, at place, corr int64, lost bool) {
+	if m.a.opts.Blocks {
+		b.track.blocks = append(b.track.blocks, rawBlock{start: b.start, end: end, address: address, bytes: b.bytes,
+			kind: b.kind, stream: b.stream, born: b.born, died: at, bornCorr: b.corr, diedBy: corr, lost: lost})
+	}
+}
+
+// place is the place of the API call of an event.
+func (m *memory) place(corr int64) place {
+	at, ok := lookup(m.corr, m.proc, corr)
+	if !ok {
+		return placeOf(-1, wayNone)
+	}
+	return at
+}
+
+// level is the sweep that a kind of memory of a track counts for.
+func (m *memory) level(t *track, kind int64) *levelSweep {
+	if t.dev != nil && kind == nsysdb.KindDevice {
+		return t.dev
+	}
+	name := levelName(kind)
+	l := t.levels[name]
+	if l == nil {
+		ends, ok := m.ends[t.proc]
+		if !ok {
+			ends = endOrder(t.proc.calls)
+			m.ends[t.proc] = ends
+		}
+		l = newLevelSweep(name, t.proc, ends, m.a.firstTime)
+		t.levels[name] = l
+		if name == "device" {
+			t.dev = l
+		}
+	}
+	return l
+}
+
+// row is the count of the row that a place belongs to; the last count is for those without one.
+func (l *levelSweep) row(a *analysis, at place) *rowCount {
+	if s := at.span(); s >= 0 {
+		if r := a.spans[s].row; r >= 0 {
+			return &l.count[r]
+		}
+	}
+	return &l.count[len(l.count)-1]
+}
+
+func (m *memory) finish() {
+	for i := range m.pool {
+		m.poolEvent(&m.pool[i])
+	}
+	for _, live := range m.live {
+		for addr, b := range live {
+			m.keep(b, addr, Never, placeOf(-1, wayNone), 0, false)
+		}
+	}
+	a := m.a
+	for _, f := range a.failed {
+		l := a.failedLevel(m, &f)
+		l.out.FailedAllocs++
+		l.row(a, f.at).failed++
+	}
+	for _, p := range a.procs {
+		for _, t := range p.tracks {
+			for _, l := range t.levels {
+				l.finish()
+			}
+		}
+	}
+	if m.unknown > 0 {
+		a.warn("unknown_events", "%d memory events are neither allocation nor free and do not count", m.unknown)
+	}
+	if m.damaged > 0 {
+		a.warn("damaged_events", "%d memory events have no usable size and do not count", m.damaged)
+	}
+	a.memoryRows = m.rows
+}
+
+// failedLevel is the level that a failed call would have raised. A call does not say its device: it counts for the
+// process's first.
+func (a *analysis) failedLevel(m *memory, f *failedCall) *levelSweep {
+	t := a.firstTrack(f.proc)
+	kind := int64(nsysdb.KindDevice)
+	switch f.class {
+	case classAllocPinned:
+		kind = nsysdb.KindPinned
+	case classAllocManaged:
+		kind = nsysdb.KindManaged
+	}
+	return m.level(t, kind)
+}
+
+// poolSum follows the memory pools of a track.
+type poolSum struct {
+	pools map[int64][2]int64 // address → size and used part, in bytes
+	size  int64
+	used  int64
+	out   Pool
+}
+
+// row takes in what a memory event says of its pool. A pool imported from another process is counted there.
+func (s *poolSum) row(e *memEvent) {
+	if e.pool == nsysdb.Null || e.pool == 0 || e.imported != nsysdb.Null && e.imported != 0 {
+		return
+	}
+	s.set(e.pool, e.poolSize, e.poolUsed)
+}
+
+func (s *poolSum) set(pool, size, used int64) {
+	old := s.pools[pool]
+	if size == nsysdb.Null {
+		size = old[0]
+	}
+	if used == nsysdb.Null {
+		used = old[1]
+	}
+	if s.pools == nil {
+		s.pools = make(map[int64][2]int64)
+	}
+	s.pools[pool] = [2]int64{size, used}
+	s.size += size - old[0]
+	s.used += used - old[1]
+	s.out.PeakSize, s.out.PeakUsed = max(s.out.PeakSize, s.size), max(s.out.PeakUsed, s.used)
+	s.out.EndSize, s.out.EndUsed, s.out.Pools = s.size, s.used, len(s.pools)
+}
+
+func (m *memory) poolEvent(e *memEvent) {
+	t := m.a.track(m.a.process(nsysdb.Process(e.gpid)), e.device)
+	if e.op == nsysdb.PoolDestroyed {
+		e.poolSize, e.poolUsed = 0, 0
+	}
+	t.pool.set(e.address, e.poolSize, e.poolUsed)
+}
+
+// poolEvents reads creations, trims and destructions of pools, in time order; there are few.
+func (a *analysis) poolEvents(ctx context.Context) ([]memEvent, error) {
+	if a.db.Missing(nsysdb.MemoryPool) {
+		return nil, nil
+	}
+	var out []memEvent
+	scan := nsysdb.Scan{Table: nsysdb.MemoryPool, Sorted: true, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID,
+		nsysdb.DeviceID, nsysdb.Address, nsysdb.Operation, nsysdb.PoolSize, nsysdb.PoolUsed}}
+	err := a.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
+		c := b.Cols
+		if c[0] == nil || c[1] == nil || c[3] == nil {
+			return nil
+		}
+		col := func(k, i int, missing int64) int64 {
+			if c[k] == nil {
+				return missing
+			}
+			return c[k][i]
+		}
+		for i := 0; i < b.Rows; i++ {
+			out = append(out, memEvent{time: c[0][i], gpid: c[1][i], device: col(2, i, 0), address: c[3][i],
+				op: col(4, i, nsysdb.PoolInvalid), poolSize: col(5, i, nsysdb.Null), poolUsed: col(6, i, nsysdb.Null)})
+		}
+		return nil
+	})
+	return out, err
+}
