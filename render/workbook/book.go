@@ -63,11 +63,25 @@ type table struct {
 type book struct {
 	f      *excelize.File
 	styles [formats]int
-	head   int
+	head   [2]int // of columns flush left and flush right
 	key    int
 	title  int
 	strong int
 	sheets int
+}
+
+const (
+	family   = "Calibri"
+	fontSize = 11
+)
+
+// headStyle is the style of the head of a column.
+func (b *book) headStyle(as format) int {
+	switch as {
+	case asText, asLong, asAddress:
+		return b.head[0]
+	}
+	return b.head[1]
 }
 
 func newBook(tempDir string) (*book, error) {
@@ -80,33 +94,35 @@ func newBook(tempDir string) (*book, error) {
 		return id
 	}
 	for as := range b.styles {
-		s := &excelize.Style{Alignment: &excelize.Alignment{Vertical: "top"}}
+		s := &excelize.Style{Font: &excelize.Font{Family: family, Size: fontSize}, Alignment: &excelize.Alignment{Vertical: "top"}}
 		if code := numberFormats[as]; code != "" {
 			s.CustomNumFmt = &code
 		}
 		switch format(as) {
 		case asLong:
 			s.Alignment.WrapText = true
-		case asAddress:
-			s.Font = &excelize.Font{Family: "Consolas", Size: 10}
-		case asID:
-			s.Alignment.Horizontal = "right"
+			s.Alignment.Horizontal, s.Alignment.Indent = "left", 1
+		case asText, asAddress:
+			// Else a text begins where the number before it ends.
+			s.Alignment.Horizontal, s.Alignment.Indent = "left", 1
 		}
 		b.styles[as] = style(s)
 	}
-	b.head = style(&excelize.Style{
-		Font:      &excelize.Font{Bold: true, Color: "FFFFFF"},
-		Fill:      excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"1F4E79"}},
-		Alignment: &excelize.Alignment{WrapText: true, Vertical: "center", Horizontal: "left"},
-	})
-	b.title = style(&excelize.Style{Font: &excelize.Font{Bold: true, Size: 16, Color: "1F4E79"}})
-	b.strong = style(&excelize.Style{Font: &excelize.Font{Bold: true, Size: 12, Color: "1F4E79"}})
-	b.key = style(&excelize.Style{Font: &excelize.Font{Color: "595959"}, Alignment: &excelize.Alignment{Vertical: "top"}})
+	for right, horizontal := range []string{"left", "right"} {
+		b.head[right] = style(&excelize.Style{
+			Font:      &excelize.Font{Family: family, Size: fontSize, Bold: true, Color: "FFFFFF"},
+			Fill:      excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"1F4E79"}},
+			Alignment: &excelize.Alignment{WrapText: true, Vertical: "center", Horizontal: horizontal, Indent: 1 - right},
+		})
+	}
+	b.title = style(&excelize.Style{Font: &excelize.Font{Family: family, Bold: true, Size: 16, Color: "1F4E79"}})
+	b.strong = style(&excelize.Style{Font: &excelize.Font{Family: family, Bold: true, Size: 12, Color: "1F4E79"}})
+	b.key = style(&excelize.Style{Font: &excelize.Font{Family: family, Size: fontSize, Color: "595959"}, Alignment: &excelize.Alignment{Vertical: "top"}})
 	return b, err
 }
 
-// sheet adds an empty sheet behind the others, in landscape and as wide as a page.
-func (b *book) sheet(name, tab string) error {
+// sheet adds an empty sheet behind the others, in landscape and so many pages wide.
+func (b *book) sheet(name, tab string, pages int) error {
 	var err error
 	if b.sheets++; b.sheets == 1 {
 		err = b.f.SetSheetName(b.f.GetSheetName(0), name)
@@ -124,9 +140,16 @@ func (b *book) sheet(name, tab string) error {
 	if err := b.f.SetSheetProps(name, props); err != nil {
 		return err
 	}
-	landscape, wide, high, paper := "landscape", 1, 0, 9 // paper 9 is A4
-	return b.f.SetPageLayout(name, &excelize.PageLayoutOptions{Orientation: &landscape, FitToWidth: &wide, FitToHeight: &high, Size: &paper})
+	margin, low := 0.4, 0.5
+	if err := b.f.SetPageMargins(name, &excelize.PageLayoutMarginsOptions{Left: &margin, Right: &margin, Top: &margin, Bottom: &low, Header: &margin, Footer: &margin}); err != nil {
+		return err
+	}
+	landscape, high, paper := "landscape", 0, 9 // paper 9 is A4
+	return b.f.SetPageLayout(name, &excelize.PageLayoutOptions{Orientation: &landscape, FitToWidth: &pages, FitToHeight: &high, Size: &paper})
 }
+
+// pageWidth is the number of characters that are still read with ease across a page.
+const pageWidth = 190.0
 
 // table writes a table to a sheet of its own, and to more sheets where one has too few rows for it.
 func (b *book) table(t *table) error {
@@ -149,7 +172,11 @@ func (b *book) part(t *table, widths []float64, part, from, to int) error {
 		suffix := strconv.Itoa(part + 1)
 		sheet, name = sheet+" ("+suffix+")", name+"_"+suffix
 	}
-	if err := b.sheet(sheet, t.tab); err != nil {
+	total := 0.0
+	for _, w := range widths {
+		total += w
+	}
+	if err := b.sheet(sheet, t.tab, int(math.Ceil(total/pageWidth))); err != nil {
 		return err
 	}
 	w, err := b.f.NewStreamWriter(sheet)
@@ -171,9 +198,9 @@ func (b *book) part(t *table, widths []float64, part, from, to int) error {
 	}
 	heads := make([]any, len(t.cols))
 	for i, c := range t.cols {
-		heads[i] = c.head
+		heads[i] = excelize.Cell{StyleID: b.headStyle(c.as), Value: c.head}
 	}
-	if err := w.SetRow("A1", heads, excelize.RowOpts{StyleID: b.head, Height: float64(min(lines, 4)*15 + 3)}); err != nil {
+	if err := w.SetRow("A1", heads, excelize.RowOpts{Height: float64(min(lines, 4)*15 + 3)}); err != nil {
 		return err
 	}
 	var r row
@@ -207,7 +234,12 @@ func (b *book) part(t *table, widths []float64, part, from, to int) error {
 			return err
 		}
 	}
-	if err := b.f.SetDefinedName(&excelize.DefinedName{Name: "_xlnm.Print_Titles", RefersTo: quoteSheet(sheet) + "!$1:$1", Scope: sheet}); err != nil {
+	titles := quoteSheet(sheet) + "!$1:$1"
+	if t.fixed > 0 {
+		col, _ := excelize.ColumnNumberToName(t.fixed)
+		titles = quoteSheet(sheet) + "!$A:$" + col + "," + titles
+	}
+	if err := b.f.SetDefinedName(&excelize.DefinedName{Name: "_xlnm.Print_Titles", RefersTo: titles, Scope: sheet}); err != nil {
 		return err
 	}
 	return w.Flush()
@@ -318,7 +350,7 @@ func columnWidths(t *table) []float64 {
 		if t.cols[i].as == asLong {
 			most = widestOf
 		}
-		widths[i] = min(float64(n)+1.5, most)
+		widths[i] = min(float64(n)+2.5, most)
 	}
 	return widths
 }

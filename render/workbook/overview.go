@@ -36,11 +36,12 @@ type overview struct {
 // overview writes what is to be known at a glance: which report, what was and was not collected, what was found, the
 // levels, how iterations were found, the phases that need most, and charts.
 func (b *book) overview(rep *align.Report) error {
-	if err := b.sheet(overviewSheet, ""); err != nil {
+	if err := b.sheet(overviewSheet, "", 1); err != nil {
 		return err
 	}
 	o := &overview{b: b, row: 1}
-	o.long, o.err = b.f.NewStyle(&excelize.Style{Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"}})
+	o.long, o.err = b.f.NewStyle(&excelize.Style{Font: &excelize.Font{Family: family, Size: fontSize},
+		Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"}})
 	last, _ := excelize.ColumnNumberToName(overviewWidth)
 	o.do(b.f.SetColWidth(overviewSheet, "A", last, columnWidth))
 	gridLines := false
@@ -114,8 +115,8 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 	top := o.row
 	lines := 1
 	for i, c := range cols {
-		o.set(i+1, c.head, o.b.head)
-		lines = max(lines, (textWidth(c.head)+4)/int(columnWidth)+1)
+		o.set(i+1, c.head, o.b.headStyle(c.as))
+		lines = max(lines, int(math.Ceil(float64(textWidth(c.head)+5)/columnWidth)))
 	}
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(lines*15+3)))
 	o.row++
@@ -221,10 +222,10 @@ func (o *overview) levels(rep *align.Report) {
 	}
 	o.section("Memory traced as live (allocations that the recording saw; the CUDA context and other processes are not in it)")
 	o.table("Levels", columns(
-		column{head: "Kind"}, column{head: "Peak (MiB)", as: asMiB}, column{head: "Peak at (ms)", as: asTime}, column{head: "Peak in"},
+		column{head: "Kind"}, column{head: "Peak (MiB)", as: asMiB}, column{head: "Peak at (ms)", as: asTime}, column{head: "Peak in", as: asLong},
 		column{head: "End (MiB)", as: asMiB}, column{head: "Baseline (MiB)", as: asMiB}, column{head: "Allocs", as: asCount},
 		column{head: "Frees", as: asCount}, column{head: "Failed allocs", as: asCount}, column{head: "Peak (bytes)", as: asCount},
-		column{head: "End (bytes)", as: asCount}, column{head: "Note"}), n, func(i int, r *row) {
+		column{head: "End (bytes)", as: asCount}, column{head: "Note", as: asLong}), n, func(i int, r *row) {
 		t, j := at(i)
 		l := &t.Levels[j]
 		it, phase := summary.PeakPlace(t, l)
@@ -255,7 +256,7 @@ func (o *overview) levels(rep *align.Report) {
 	})
 	for _, t := range rep.Tracks {
 		if p := t.Pool; p != nil {
-			o.fact("Memory pools", fmt.Sprintf("process %d, device %d: %d pools, together at most %.2f MiB, of which at most %.2f MiB were used",
+			o.fact("Memory pools", fmt.Sprintf("process %d, device %d: number of pools %d, together at most %.2f MiB, of which at most %.2f MiB were used",
 				t.PID, t.Device, p.Pools, float64(p.PeakSize)/(1<<20), float64(p.PeakUsed)/(1<<20)))
 		}
 	}
@@ -272,7 +273,7 @@ func (o *overview) tracks(rep *align.Report) {
 	}
 	c := &rep.Collected
 	o.table("Tracks", columns(
-		column{head: "Process name"}, column{head: "Iterations", as: asCount}, column{head: "Found by"}, column{head: "Pattern"},
+		column{head: "Process name", as: asLong}, column{head: "Iterations", as: asCount}, column{head: "Found by"}, column{head: "Pattern", as: asLong},
 		column{head: "Confidence", as: asMiB}, column{head: "Kernels", as: asCount}, column{head: "Range on own thread (%)", as: asMiB},
 		column{head: "Range on iterations' thread (%)", as: asMiB}, column{head: "No range (%)", as: asMiB}, column{head: "No launch (%)", as: asMiB},
 		column{head: "Device memory (MiB)", as: asMiB}), len(rep.Tracks), func(i int, r *row) {
@@ -322,7 +323,7 @@ func (o *overview) phases(rep *align.Report) []peak {
 	all = all[:min(len(all), overviewPhases)]
 	o.section("Phases of steady iterations that need most")
 	o.table("Phase_peaks", columns(
-		column{head: "Phase"}, column{head: "From"}, column{head: "Peak (MiB, max)", as: asMiB}, column{head: "Need (MiB, max)", as: asMiB},
+		column{head: "Phase", as: asLong}, column{head: "From"}, column{head: "Peak (MiB, max)", as: asMiB}, column{head: "Need (MiB, max)", as: asMiB},
 		column{head: "Need (MiB, median)", as: asMiB}, column{head: "Net (MiB, median)", as: asChange}, column{head: "Time (ms, median)", as: asTime},
 		column{head: "Kernels (median)", as: asCount}, column{head: "Kernel time (ms, median)", as: asTime}), len(all), func(i int, r *row) {
 		t, p := all[i].t, all[i].p
@@ -347,6 +348,8 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 		return
 	}
 	o.row++
+	// A picture that is cut by the end of a page shows nothing.
+	o.do(o.b.f.InsertPageBreak(overviewSheet, "A"+strconv.Itoa(o.row)))
 	drawn, offset := 0, 0
 	right, _ := excelize.ColumnNumberToName(overviewWidth/2 + 1)
 	for _, t := range rep.Tracks {
@@ -362,11 +365,12 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 				Name:       cells("Iterations", col, 1, 1),
 				Categories: cells("Iterations", columnIteration, from, to),
 				Values:     cells("Iterations", col, from, to),
-				Line:       excelize.LineOptions{Width: width, Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{color}}},
+				Fill:       solid(color),
+				Line:       excelize.LineOptions{Width: width},
 				Marker:     excelize.ChartMarker{Symbol: "none"},
 			}
 			if to-from < 40 {
-				s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{color}}}
+				s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: solid(color)}
 			}
 			return s
 		}
@@ -375,7 +379,7 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 			Series: []excelize.ChartSeries{series(columnPeak, "E08214", 2), series(columnStart, "4393C3", 1.5),
 				series(columnEnd, "1F4E79", 1.5)},
 			Title: title(fmt.Sprintf("Device level of each iteration, process %d, device %d", t.PID, t.Device)),
-			XAxis: excelize.ChartAxis{Title: title("iteration"), TickLabelSkip: max(1, (to-from)/20), TickLabelPosition: excelize.ChartTickLabelLow},
+			XAxis: excelize.ChartAxis{Font: axisFont, Title: title("iteration"), TickLabelSkip: max(1, (to-from)/20), TickLabelPosition: excelize.ChartTickLabelLow},
 			YAxis: axis(),
 		})
 		if drawn == 1 && len(peaks) > 0 {
@@ -383,14 +387,14 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 				return excelize.ChartSeries{
 					Name: cells(overviewSheet, col, first+1, first+1), Categories: cells(overviewSheet, 2, first+2, first+1+len(peaks)),
 					Values: cells(overviewSheet, col, first+2, first+1+len(peaks)),
-					Fill:   excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{color}},
+					Fill:   solid(color),
 				}
 			}
 			o.chart(right, &excelize.Chart{
 				Type:   excelize.Col,
 				Series: []excelize.ChartSeries{bar(4, "E08214"), bar(5, "4393C3")},
 				Title:  title("Highest peak and need of phases"),
-				XAxis:  excelize.ChartAxis{TickLabelPosition: excelize.ChartTickLabelLow},
+				XAxis:  excelize.ChartAxis{Font: axisFont, TickLabelPosition: excelize.ChartTickLabelLow},
 				YAxis:  axis(),
 			})
 		}
@@ -407,13 +411,20 @@ func (o *overview) chart(col string, c *excelize.Chart) {
 	}
 }
 
+func solid(color string) excelize.Fill {
+	return excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{color}}
+}
+
 func title(s string) excelize.ChartTitle {
 	return excelize.ChartTitle{Paragraph: []excelize.RichTextRun{{Text: s, Font: &excelize.Font{Size: 11, Bold: true, Color: "404040"}}}}
 }
 
+// axisFont is dark enough to be read; the library's own is not.
+var axisFont = excelize.Font{Color: "404040", Size: 9}
+
 func axis() excelize.ChartAxis {
 	zero := 0.0
-	return excelize.ChartAxis{Title: title("MiB"), MajorGridLines: true, Minimum: &zero, NumFmt: excelize.ChartNumFmt{CustomNumFmt: "#,##0"}}
+	return excelize.ChartAxis{Font: axisFont, Title: title("MiB"), MajorGridLines: true, Minimum: &zero, NumFmt: excelize.ChartNumFmt{CustomNumFmt: "#,##0"}}
 }
 
 // cells is an absolute reference to rows of a column, counted from 0.
