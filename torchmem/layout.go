@@ -136,6 +136,18 @@ func (l *layout) find(addr uint64) int {
 	return -1
 }
 
+// overlapping is the place of a region that shares addresses with the stretch, or -1.
+func (l *layout) overlapping(addr uint64, size int64) int {
+	if i := l.find(addr); i >= 0 {
+		return i
+	}
+	i := sort.Search(len(l.regions), func(i int) bool { return l.regions[i].addr >= addr })
+	if i < len(l.regions) && l.regions[i].addr-addr < uint64(size) {
+		return i
+	}
+	return -1
+}
+
 func (l *layout) insertRegion(g *region) {
 	i := sort.Search(len(l.regions), func(i int) bool { return l.regions[i].addr > g.addr })
 	l.regions = append(l.regions, nil)
@@ -246,8 +258,17 @@ func (l *layout) begin(s *Snapshot, t *Trace, device int) {
 	blocks := map[uint64]firstSeen{}
 	segs := map[uint64]firstSeen{}
 	var maps []TraceEvent
+	allocs, changes := 0, 0
 	t.Each(func(_ int, e *TraceEvent) bool {
 		m := blocks
+		switch e.Action {
+		case Alloc:
+			allocs++
+			changes++
+		case FreeCompleted:
+		default:
+			changes++
+		}
 		switch e.Action {
 		case Alloc, FreeRequested, FreeCompleted:
 		case SegmentAlloc, SegmentFree:
@@ -263,6 +284,10 @@ func (l *layout) begin(s *Snapshot, t *Trace, device int) {
 		}
 		return true
 	})
+
+	// Both are the bulk of a replay; growing them by copying would need twice their memory for a while.
+	l.r.Blocks = make([]Block, 0, allocs+allocs/64+64)
+	l.r.Steps = make([]Step, 0, changes)
 
 	// 1. Segments: kept ones without an entry, and those whose first entry gives them back.
 	var mapped spans
@@ -348,7 +373,8 @@ func (l *layout) begin(s *Snapshot, t *Trace, device int) {
 }
 
 func (l *layout) startRegion(addr uint64, size int64, stream uint64, small, expandable bool) {
-	if l.find(addr) >= 0 {
+	if l.overlapping(addr, size) >= 0 {
+		l.r.Doubts.SegmentsLost++
 		return
 	}
 	g := l.addRegion(addr, size, stream, small, expandable)

@@ -1,7 +1,5 @@
 package torchmem
 
-import "sort"
-
 // run replays the first n entries of the trace.
 func (l *layout) run(t *Trace, n int) {
 	l.now = l.r.From
@@ -172,14 +170,7 @@ func (l *layout) life(g *region, addr uint64, size int64, birth int64) {
 
 // overlap ends regions that lie where a new one comes.
 func (l *layout) overlap(addr uint64, size int64, e *TraceEvent) {
-	for {
-		i := l.find(addr)
-		if i < 0 { // one that starts within the new one
-			i = sort.Search(len(l.regions), func(i int) bool { return l.regions[i].addr >= addr })
-			if i == len(l.regions) || l.regions[i].addr-addr >= uint64(size) {
-				return
-			}
-		}
+	for i := l.overlapping(addr, size); i >= 0; i = l.overlapping(addr, size) {
 		l.r.Doubts.SegmentsLost++
 		l.dropRegion(i, e)
 	}
