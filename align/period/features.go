@@ -101,6 +101,7 @@ type level struct {
 	hints   float64 // share of stretches with an optimizer's kernels
 	graphs  float64 // share of stretches with a graph launch
 	length  int     // median operations between marks
+	cover   float64 // share of all work between first and last mark
 }
 
 // maxLevels bounds how many candidates are looked at.
@@ -119,19 +120,19 @@ func (v view) levels() []level {
 		counts = append(counts, c)
 	}
 	slices.Sort(counts)
-	near := func(c int) (w int) {
-		for d := c - max(1, c/50); d <= c+max(1, c/50); d++ {
-			w += weight[d]
+	score := make(map[int]int, len(counts)) // features of about that count, by a window over the sorted counts
+	lo, hi, sum := 0, 0, 0
+	for _, c := range counts {
+		d := max(1, c/50)
+		for hi < len(counts) && counts[hi] <= c+d {
+			sum += weight[counts[hi]]
+			hi++
 		}
-		return w
-	}
-	score := make(map[int]int, len(counts))
-	if len(counts) <= 4096 {
-		for _, c := range counts {
-			score[c] = near(c)
+		for counts[lo] < c-d {
+			sum -= weight[counts[lo]]
+			lo++
 		}
-	} else {
-		score = weight
+		score[c] = sum
 	}
 	slices.SortStableFunc(counts, func(a, b int) int {
 		if score[a] != score[b] {
@@ -144,7 +145,7 @@ func (v view) levels() []level {
 		if len(chosen) == maxLevels {
 			break
 		}
-		if !slices.ContainsFunc(chosen, func(d int) bool { return abs(int32(c-d)) <= int32(max(c, d)/20) }) {
+		if !slices.ContainsFunc(chosen, func(d int) bool { return int(abs(int32(c-d))) <= max(1, max(c, d)/20) }) {
 			chosen = append(chosen, c)
 		}
 	}
@@ -184,9 +185,14 @@ func (v view) levels() []level {
 			places[f.count] = list
 		}
 	}
+	before := make([]int, v.len()+1) // work before each place
+	for i := range v.idx {
+		before[i+1] = before[i] + v.at(i).weight()
+	}
 	for _, c := range chosen {
 		l := level{at: places[c], weight: score[c]}
 		v.measure(&l)
+		l.cover = share(before[l.at[len(l.at)-1]]-before[l.at[0]], before[v.len()])
 		out = append(out, l)
 	}
 	return out

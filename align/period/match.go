@@ -22,6 +22,14 @@ func (v view) count(f Flags) (n int) {
 	return n
 }
 
+// works is the number of kernels and graph launches.
+func (v view) works() (n int) {
+	for i := range v.idx {
+		n += one(v.at(i).work())
+	}
+	return n
+}
+
 // mix spreads a value over 64 bits (the finalizer of SplitMix64).
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -93,6 +101,15 @@ func dice(a, b view, loose bool) float64 {
 	}
 	k := gramSize(n)
 	x, y := a.grams(k, loose), b.grams(k, loose)
+	return 2 * float64(shared(x, y)) / float64(len(x)+len(y))
+}
+
+// alike is the share of operations that two stretches have in common, in whatever order.
+func alike(a, b view) float64 {
+	x, y := a.grams(1, false), b.grams(1, false)
+	if len(x) == 0 || len(y) == 0 {
+		return 0
+	}
 	return 2 * float64(shared(x, y)) / float64(len(x)+len(y))
 }
 

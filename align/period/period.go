@@ -106,7 +106,7 @@ func Find(ops []Op) Result {
 	}
 	// Three eager steps may be the warm-up of a captured graph that is replayed many times: then the replays are the
 	// iterations. Replays of other kinds (an evaluation, say) do not outweigh training.
-	other := findRepeats(ops)
+	other := findRepeats(ops, train.Why != "")
 	switch {
 	case !found && len(other.Iterations) > 0:
 		return other

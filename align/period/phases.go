@@ -92,7 +92,6 @@ func closeGaps(v view, its []Iteration) {
 				it.End = next
 			}
 		}
-		it.End = max(it.End, it.Start+1)
 		if n := len(it.Phases); n > 0 {
 			it.Phases[n-1].End = it.End
 		}

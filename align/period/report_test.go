@@ -298,7 +298,7 @@ func checkResult(t testing.TB, ops []Op, r Result) {
 		if it.First <= last || it.Last < it.First || it.Last >= len(ops) {
 			t.Fatalf("iteration %d: operations %d to %d after %d, of %d", k, it.First, it.Last, last, len(ops))
 		}
-		if it.Start < end || it.End <= it.Start || it.Earliest > it.Start || it.Start != ops[it.First].Start {
+		if it.Start < end || it.End < it.Start || it.Earliest > it.Start || it.Start != ops[it.First].Start {
 			t.Fatalf("iteration %d: [%d, %d) earliest %d after %d", k, it.Start, it.End, it.Earliest, end)
 		}
 		last, end = it.Last, it.End

@@ -26,8 +26,8 @@ type threadStat struct {
 //
 //  1. Kernels and graph launches fall into bursts by launching thread. Threads that launch none are left out: they
 //     prefetch data.
-//  2. The main thread is the one with most operations of an optimizer; without any, of the two threads that follow each
-//     other most often the one that copies to the device, else the one that came first.
+//  2. The main thread is the one with most operations of an optimizer, unless it copies nothing to the device; else, of
+//     the two threads that follow each other most often, the one that copies more to the device or came first.
 //  3. Other threads whose bursts follow the main thread's at least twice launch the backward pass, unless they launch
 //     what the main thread launches: then they are workers that do the same.
 //
@@ -76,11 +76,16 @@ func findCast(ops []Op) (cast, bool) {
 			m = t
 		}
 	}
-	if m < 0 {
-		m = mainOfPair(stats, pairs)
+	// Optimizers may run inside the backward pass: then their thread is not the one that feeds.
+	if p := mainOfPair(stats, pairs); m < 0 || p >= 0 && stats[p].feeds > 1 && stats[m].feeds == 0 {
+		m = p
 	}
 	if m < 0 && hinted > 0 {
-		m = 0
+		for t := range stats {
+			if m < 0 || stats[t].work > stats[m].work {
+				m = t
+			}
+		}
 	}
 	if m < 0 {
 		return cast{}, false
@@ -93,12 +98,13 @@ func findCast(ops []Op) (cast, bool) {
 			most = max(most, stats[t].partner)
 		}
 	}
-	any := hinted > 0
+	any, tried := hinted > 0, 0
 	for t := range stats {
 		s := &stats[t]
-		if t == m || s.partner < 1 || 4*s.partner < most || s.hints > 0 {
+		if t == m || s.partner < 1 || 4*s.partner < most || tried == maxThreads {
 			continue
 		}
+		tried++
 		if sameWork(ops, stats[m].thread, s.thread) {
 			continue
 		}
@@ -133,6 +139,9 @@ func mainOfPair(stats []threadStat, pairs map[[2]int]int) int {
 	return m
 }
 
+// maxThreads bounds how many threads are looked at.
+const maxThreads = 8
+
 // sameWork says that two threads launch much the same operations, by exact key.
 func sameWork(ops []Op, a, b int32) bool {
 	ca, cb := map[uint64]int{}, map[uint64]int{}
@@ -152,28 +161,45 @@ func sameWork(ops []Op, a, b int32) bool {
 	if na == 0 || nb == 0 {
 		return true
 	}
-	both := 0.0
+	both := 0 // of na × nb
 	for k, n := range ca {
-		both += min(float64(n)/float64(na), float64(cb[k])/float64(nb))
+		both += min(n*nb, cb[k]*na)
 	}
-	return both > 0.85
+	return float64(both) > 0.85*float64(na)*float64(nb)
 }
 
-// threadOfWork is the thread that launched most kernels and graphs; among equals the first.
-func threadOfWork(ops []Op) (thread int32, n int) {
+// graphWork is how many kernels a graph launch stands for where amounts of work are compared.
+const graphWork = 20
+
+// weight is the amount of work of an operation, in kernels.
+func (o *Op) weight() int {
+	switch o.Class {
+	case Kernel:
+		return 1
+	case Graph:
+		return graphWork
+	}
+	return 0
+}
+
+// workers lists the threads that launch at least a tenth as much as the busiest, busiest first, at most four.
+func workers(ops []Op) []int32 {
 	count := map[int32]int{}
 	var order []int32
 	for i := range ops {
-		if ops[i].work() {
-			if count[ops[i].Thread] == 0 {
-				order = append(order, ops[i].Thread)
+		o := &ops[i]
+		if w := o.weight(); w > 0 {
+			if count[o.Thread] == 0 {
+				order = append(order, o.Thread)
 			}
-			count[ops[i].Thread]++
+			count[o.Thread] += w
 		}
 	}
-	if len(order) == 0 {
-		return 0, 0
+	slices.SortStableFunc(order, func(a, b int32) int { return count[b] - count[a] })
+	for i, t := range order {
+		if i == 4 || 10*count[t] < count[order[0]] {
+			return order[:i]
+		}
 	}
-	best := slices.MaxFunc(order, func(a, b int32) int { return count[a] - count[b] })
-	return best, count[best]
+	return order
 }

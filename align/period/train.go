@@ -148,19 +148,28 @@ func (t *trainer) learnForward() {
 	s := order[len(order)/8]
 	from, hinted := t.afterHints(s)
 	after := t.cut(from, t.turns[s].back)
-	_, n, matched := align(t.gap(0), after, -1)
+	first := t.gap(0)
+	na, n, matched := align(first, after, -1)
 	start := after.len() - n
-	if 4*matched < n || 3*n < after.len() && hinted || n == 0 {
-		// The first turn shows nothing of it: recorded from the middle, or by another program part.
-		start = 0
+	if matched < 8 && 3*n < after.len() || 2*matched < n || n == 0 {
+		start = 0 // The first turn shows nothing of it: another part of the program came before.
+	}
+	if start > 0 && start < after.len() && after.at(start).Class != HtoD && after.at(start-1).Class != HtoD && after.cut(0, start).works() > 4 {
+		// Without copies that lead in, it may have been lost on the way: the first pass tries out kernels, or the recording
+		// begins in the middle of it.
+		switch p := firstCopy(after); {
+		case p < start:
+			start = p
+		case hinted || na == first.len():
+			start = 0
+		}
 	}
 	if start == 0 && !hinted {
 		// It reached the start of the turn: either there is no optimizer in it, or the first turn has one too. The
 		// tail after the last backward pass tells, if it is an optimizer alone.
 		tail := t.gap(len(t.turns) - 1)
-		na, nb, _ := align(tail, after, 1)
-		if na > 0 && 4*na >= 3*tail.len() && 4*nb < 3*after.len() {
-			start = nb
+		if a, b, _ := align(tail, after, 1); a > 0 && 4*a >= 3*tail.len() && 4*b < 3*after.len() {
+			start = b
 		}
 	}
 	if hinted && start == 0 {
@@ -169,7 +178,20 @@ func (t *trainer) learnForward() {
 	for start > 0 && after.at(start-1).Class == HtoD {
 		start--
 	}
+	for start < after.len() && after.at(start).Class == DtoH {
+		start++ // the loss that is read
+	}
 	t.fwd = after.cut(start, after.len())
+}
+
+// firstCopy is the first copy to the device, or the length where there is none.
+func firstCopy(v view) int {
+	for i := range v.idx {
+		if v.at(i).Class == HtoD {
+			return i
+		}
+	}
+	return v.len()
 }
 
 // leadIn is the first copy to the device in a stretch, if it comes early (what lies before is the optimizer's own:
@@ -202,13 +224,45 @@ func (t *trainer) findForward(i int) {
 	switch {
 	case t.fwd.len() > 0 && 4*matched < t.fwd.len() && 4*matched < after.len():
 		p = low + leadIn(after, 0)
-	case rest > 0:
-		// Other kernels at the very beginning: look for the copies that lead in, about as far before.
-		for q, end := p, max(low, p-2*rest-8); q > end; q-- {
+		if i == 0 {
+			p, copies = low, 0
+			for copies < t.fwd.len() && t.fwd.at(copies).Class == HtoD {
+				copies++
+			}
+			for q := u.back; q > low; q-- {
+				if t.at(q-1).Class == HtoD {
+					p = q
+					break
+				}
+			}
+		}
+		// Another model's turn: one of the next is of the same kind.
+		for j := i + 1; j <= i+8 && j < len(t.turns)-1; j++ {
+			from, _ := t.afterHints(j)
+			other := t.cut(from, t.turns[j].back)
+			if a, _, m := align(after, other, -1); 4*m >= 3*other.len() && m > 0 {
+				p, copies = u.back-a, 0
+				break
+			}
+		}
+	case rest > 0 && t.fwd.at(0).Class == HtoD:
+		// Other kernels at the very beginning: look for the copies that lead in, about as far before. The first pass may
+		// have tried out any number of kernels.
+		end := max(low, p-2*rest-8)
+		if i == 0 {
+			end = low
+		}
+		for q := p; q > end; q-- {
 			if t.at(q-1).Class == HtoD {
 				p = q
 				break
 			}
+		}
+	case rest > 0:
+		if p-low > 2*rest+8 {
+			p -= rest
+		} else {
+			p = low
 		}
 	}
 	limit := low
@@ -219,49 +273,64 @@ func (t *trainer) findForward(i int) {
 	for p > limit && t.at(p-1).Class == HtoD {
 		p--
 	}
+	for p < u.back && t.at(p).Class == DtoH {
+		p++
+	}
 	u.fwd = p
 }
 
 // markSteps tells in which turns an optimizer comes first.
+//
+// Where no names tell, what lies before the forward pass of a turn is compared: micro-batches have less there than
+// steps have, often nothing, and as many of them come between steps each time. Evaluations are steps' too. Where no
+// amount parts the turns so, each is a step.
 func (t *trainer) markSteps() {
 	n := len(t.turns)
+	if t.hints != nil {
+		for i := 1; i < n; i++ {
+			_, t.turns[i].step = t.afterHints(i)
+		}
+		return
+	}
+	const wild = -1
 	extra := make([]int, n)
 	var some []int
 	for i := 1; i < n; i++ {
-		if t.hints != nil {
-			_, t.turns[i].step = t.afterHints(i)
-			continue
+		before := t.cut(t.turns[i].from, t.turns[i].fwd)
+		extra[i] = before.works()
+		if i == n-1 {
+			break
 		}
-		end := t.turns[i].fwd
-		for p := t.turns[i].from; p < end; p++ {
-			if t.at(p).work() {
-				extra[i]++
-			}
-		}
-		if i < n-1 && extra[i] > 0 {
+		if t.evaluates(before) {
+			extra[i] = wild
+		} else {
 			some = append(some, extra[i])
 		}
 	}
-	if t.hints != nil {
-		return
+	mark := func(least int) (steps int) {
+		for i := 1; i < n; i++ {
+			t.turns[i].step = extra[i] == wild || extra[i] >= least
+			if i < n-1 {
+				steps += one(t.turns[i].step)
+			}
+		}
+		return steps
 	}
-	// Without names: micro-batches have less before their forward pass than steps have, often nothing.
-	half := (median(some) + 1) / 2
-	steps := 0
-	for i := 1; i < n; i++ {
-		t.turns[i].step = extra[i] >= max(1, half)
-		if t.turns[i].step && i < n-1 {
-			steps++
+	slices.Sort(some)
+	some = slices.Compact(some)
+	for k := 1; k < len(some) && k < maxPairs; k++ {
+		if 2*some[k] < 3*some[k-1]+4 {
+			continue
+		}
+		if steps := mark(some[k]); steps >= 2 && regular(t.turns) {
+			return
 		}
 	}
-	if steps == 0 || !regular(t.turns) {
-		for i := 1; i < n-1; i++ {
-			t.turns[i].step = true
-		}
-	}
+	mark(0)
+	t.turns[n-1].step = extra[n-1] > 0
 }
 
-// regular says that most steps have as many turns as the one before.
+// regular says that nearly all steps have as many turns as the one before.
 func regular(turns []turn) bool {
 	last, prev, same, all := 0, 0, 0, 0
 	for i := 1; i < len(turns)-1; i++ {
@@ -279,7 +348,7 @@ func regular(turns []turn) bool {
 		}
 		last = i
 	}
-	return 2*same >= all
+	return 10*same >= 8*all
 }
 
 // learnOptimizer sets what an optimizer step looks like.
@@ -291,8 +360,13 @@ func (t *trainer) learnOptimizer() {
 			best = i
 		}
 	}
-	if best >= 0 {
-		t.opt = t.cut(t.turns[best].from, t.turns[best].fwd)
+	if best < 0 {
+		return
+	}
+	u := &t.turns[best]
+	t.opt = t.cut(u.from, u.fwd)
+	if low, hinted := t.afterHints(best); hinted && t.evaluates(t.cut(low, u.fwd)) {
+		t.opt = t.cut(u.from, low) // every step is followed by an evaluation
 	}
 }
 
@@ -321,12 +395,7 @@ func (t *trainer) findOptimizer(i int) {
 		}
 	}
 	mid := t.cut(low, u.fwd)
-	work := 0
-	for j := range mid.idx {
-		if mid.at(j).work() {
-			work++
-		}
-	}
+	work := mid.works()
 	switch {
 	case last:
 		// Nothing follows: what is more than a read-back is not part of the step.
@@ -341,9 +410,14 @@ func (t *trainer) findOptimizer(i int) {
 				}
 			}
 		}
-	case work > max(4, t.fwd.len()/4) && within(mid, t.fwd) >= 0.2:
+	case t.evaluates(mid):
 		u.opt = low
 	}
+}
+
+// evaluates says that what lies between an optimizer and a forward pass has forward passes of its own.
+func (t *trainer) evaluates(mid view) bool {
+	return mid.works() > max(4, t.fwd.len()/4) && within(mid, t.fwd) >= 0.2
 }
 
 // result makes steps of the turns.
