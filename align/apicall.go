@@ -25,8 +25,6 @@ const (
 	classLaunch
 )
 
-func (c callClass) allocates() bool { return c >= classAllocDevice && c <= classAllocVMM }
-
 // runtimeVersion ends every CUDA runtime name in an export: "cudaMalloc_v3020", "cudaMemcpyAsync_ptsz_v7000".
 var runtimeVersion = regexp.MustCompile(`(?:_pt[sd][sz])?_v\d{4,}$`)
 

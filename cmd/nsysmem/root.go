@@ -24,7 +24,6 @@ type common struct {
 	iteration string
 	domain    string
 	threads   string
-	infer     string
 	process   string
 	device    int
 	hasDevice bool
