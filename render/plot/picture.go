@@ -171,7 +171,7 @@ func (pic *picture) panels(x0, y0, x1, y1 vg.Length) {
 	switch {
 	case v.iterations && v.steady:
 		half := (x0 + x1 - gap) / 2
-		left, right := pic.newIterations(half-x0), pic.newSteady(x1-half-gap)
+		left, right := pic.newIterations(half-x0), pic.newSteady(x1-half-gap, mid-y0)
 		// Both begin at one height.
 		top := min(pic.header(left.head, x0, half, mid, true), pic.header(right.head, half+gap, x1, mid, true))
 		pic.header(left.head, x0, half, mid, false)
@@ -182,7 +182,7 @@ func (pic *picture) panels(x0, y0, x1, y1 vg.Length) {
 		panel := pic.newIterations(x1 - x0)
 		pic.iterations(panel, x0, y0, x1, pic.header(panel.head, x0, x1, mid, false))
 	default:
-		panel := pic.newSteady(x1 - x0)
+		panel := pic.newSteady(x1-x0, mid-y0)
 		pic.steady(panel, x0, y0, x1, pic.header(panel.head, x0, x1, mid, false))
 	}
 }

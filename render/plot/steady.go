@@ -47,18 +47,26 @@ type steadyPanel struct {
 	it     *align.Iteration
 	spans  []*align.Span
 	depth  int          // of the deepest phase
+	rows   int          // how many depths are drawn
 	device *align.Curve // nil where no curve was given
 	a      plotArea
 	peak   int64 // bytes; highest level in it
 }
 
-// newSteady prepares the panel for a width.
-func (pic *picture) newSteady(width vg.Length) steadyPanel {
+// bandHeight is the height of a row of phases, in points of the layout.
+const bandHeight = 12.5
+
+// newSteady prepares the panel for a width and a height.
+func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
 	v := pic.view
 	it := v.its[v.big]
 	s := steadyPanel{it: it, spans: pic.bands(it, v.places[v.big])}
 	for _, sp := range s.spans {
 		s.depth = max(s.depth, sp.Depth)
+	}
+	s.rows = min(s.depth, maxRows)
+	for s.rows > 1 && height-pic.pt(60+bandHeight*float64(s.rows)) < pic.pt(40) { // a small picture shows fewer depths
+		s.rows--
 	}
 	s.title = fmt.Sprintf("Iteration %d enlarged (%s), %s", it.Index, v.bigWhy, scale.Duration(it.End-it.Start))
 	s.a = plotArea{from: it.Start, to: max(it.End, it.Start+1)}
@@ -89,7 +97,7 @@ func (pic *picture) newSteady(width vg.Length) steadyPanel {
 		fits[sp.Path] = fits[sp.Path] || pic.width(clean(pic.lastName(sp.Path)), st) <= w-pic.pt(3)
 	}
 	for _, sp := range s.spans {
-		if sp.Depth < 2 || sp.Depth > maxRows || seen[sp.Path] || fits[sp.Path] {
+		if sp.Depth < 2 || sp.Depth > s.rows || seen[sp.Path] || fits[sp.Path] {
 			continue
 		}
 		seen[sp.Path] = true
@@ -111,11 +119,7 @@ func (pic *picture) steady(panel steadyPanel, x0, y0, x1, y1 vg.Length) {
 	it, spans, depth, device, high, a := panel.it, panel.spans, panel.depth, panel.device, panel.peak, panel.a
 	a.y1 = y1
 	axisY := y0 + pic.pt(25)
-	row := pic.pt(12.5)
-	rows := min(depth, maxRows)
-	for rows > 1 && a.y1-axisY-row*vg.Length(rows) < pic.pt(55) { // a small picture shows fewer depths
-		rows--
-	}
+	row, rows := pic.pt(bandHeight), panel.rows
 	a.y0 = axisY + row*vg.Length(rows)
 	a.y1 = max(a.y1, a.y0+pic.pt(15))
 	a.x0, a.x1 = x0+pic.yLabelWidth(a.low, a.high, a.y1-a.y0), x1-pic.pt(6)
@@ -167,7 +171,7 @@ func (pic *picture) steady(panel steadyPanel, x0, y0, x1, y1 vg.Length) {
 	}
 	what := fmt.Sprintf("from the start of iteration %d", it.Index)
 	if depth > rows {
-		what += fmt.Sprintf("; phases nested deeper than %d not drawn", rows)
+		what += fmt.Sprintf("; %d of %d depths of phases drawn", rows, depth)
 	}
 	// The title counts from this iteration's start in any case.
 	axis := newTimeAxis(a.from, a.to, it.Start, 0, int((a.x1-a.x0)/pic.pt(55)))
