@@ -25,8 +25,6 @@ const (
 	classLaunch
 )
 
-func (c callClass) allocates() bool { return c >= classAllocDevice && c <= classAllocVMM }
-
 // runtimeVersion ends every CUDA runtime name in an export: "cudaMalloc_v3020", "cudaMemcpyAsync_ptsz_v7000".
 var runtimeVersion = regexp.MustCompile(`(?:_pt[sd][sz])?_v\d{4,}$`)
 
@@ -64,6 +62,15 @@ func classify(name string) callClass {
 		return classLaunch
 	}
 	return classOther
+}
+
+// outOfMemory is cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY alike.
+const outOfMemory = 2
+
+// failed says that an allocating call got no memory. Frameworks try out what kinds of handle cuMemCreate knows and take
+// other errors of it for an answer (observed: 800 once a process with PyTorch's expandable segments).
+func failed(class callClass, ret int64) bool {
+	return ret == outOfMemory || ret > 0 && class != classAllocVMM
 }
 
 // Ways in which an event came to its range, as the low bits of a place.
@@ -214,7 +221,7 @@ func (p *apiPart) add(b *nsysdb.Batch) {
 			u.FreeNS += last - start[i]
 		default:
 			u.AllocNS += last - start[i]
-			if ret != nil && ret[i] > 0 {
+			if ret != nil && failed(class, ret[i]) {
 				p.failed = append(p.failed, failedCall{t.proc, at, start[i], last - start[i], tid[i], name[i], ret[i], class})
 			}
 			if class == classAllocVMM {

@@ -3,7 +3,6 @@ package align
 import (
 	"context"
 	"errors"
-	"sort"
 
 	"nsysmem/nsysdb"
 )
@@ -150,9 +149,7 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 		}
 	}
 	flush := func() {
-		if len(same) > 1 {
-			sort.SliceStable(same, func(i, j int) bool { return same[i].op < same[j].op })
-		}
+		orderSame(same)
 		for i := range same {
 			e := &same[i]
 			k := blockKey{nsysdb.Process(e.gpid), e.address}
@@ -191,7 +188,7 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 			return c[k][i]
 		}
 		for i := 0; i < b.Rows; i++ {
-			e := memEvent{time: c[0][i], gpid: col(1, i, 0), device: col(2, i, 0), address: c[3][i], bytes: c[4][i], op: c[6][i],
+			e := memEvent{time: c[0][i], gpid: col(1, i, 0), device: col(2, i, 0), address: c[3][i], bytes: c[4][i], op: c[6][i], corr: col(7, i, 0),
 				kind: col(5, i, nsysdb.KindDevice), pool: col(8, i, nsysdb.Null), poolSize: col(9, i, nsysdb.Null),
 				poolUsed: col(10, i, nsysdb.Null), imported: col(11, i, nsysdb.Null)}
 			if n := len(same); n > 0 && same[n-1].time != e.time {

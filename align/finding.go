@@ -187,7 +187,14 @@ func (a *analysis) failures(t *Track) {
 	if f.Iteration >= 0 {
 		text += fmt.Sprintf(", the last in %s, %s", t.Iterations[f.Iteration].Name, f.Phase)
 	}
-	a.find(t, "failed_allocs", "error", text, "the card was full for the process at that time: compare the level with its capacity, and look at what was live at the peak",
+	advice := "look up the returned errors: none of them says that memory ran out"
+	for i := range t.Failed {
+		if t.Failed[i].Return == outOfMemory {
+			advice = "the card was full for the process at that time: compare the level with its capacity, and look at what was live at the peak"
+			break
+		}
+	}
+	a.find(t, "failed_allocs", "error", text, advice,
 		map[string]any{"count": len(t.Failed), "last_ns": f.Time})
 }
 

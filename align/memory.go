@@ -147,29 +147,45 @@ func (m *memory) add(b *nsysdb.Batch) error {
 	return nil
 }
 
-// flush takes in the events of one time stamp: allocations first, then frees, each in an order of their own that does
-// not depend on the rows' order in the table.
+// flush takes in the events of one time stamp, in an order that does not depend on the rows' order in the table.
 func (m *memory) flush() {
-	if len(m.same) > 1 {
-		sort.SliceStable(m.same, func(i, j int) bool {
-			x, y := &m.same[i], &m.same[j]
-			switch {
-			case x.op != y.op:
-				return x.op < y.op
-			case x.gpid != y.gpid:
-				return x.gpid < y.gpid
-			case x.corr != y.corr:
-				return x.corr < y.corr
-			case x.address != y.address:
-				return x.address < y.address
-			}
-			return x.bytes < y.bytes
-		})
-	}
+	orderSame(m.same)
 	for i := range m.same {
 		m.event(&m.same[i])
 	}
 	m.same = m.same[:0]
+}
+
+// orderSame orders the events of one time stamp: allocations first, then frees. Where several of them have one address,
+// they go in the order of their calls instead: a recording that begins in the middle writes all that came before it at
+// time 0 (observed with --capture-range=cudaProfilerApi in 2025.3), where blocks pair only so.
+func orderSame(same []memEvent) {
+	if len(same) < 2 {
+		return
+	}
+	seen := make(map[[2]int64]bool, len(same))
+	again := false
+	for i := range same {
+		k := [2]int64{same[i].gpid, same[i].address}
+		again = again || seen[k]
+		seen[k] = true
+	}
+	sort.SliceStable(same, func(i, j int) bool {
+		x, y := &same[i], &same[j]
+		switch {
+		case !again && x.op != y.op:
+			return x.op < y.op
+		case x.gpid != y.gpid:
+			return x.gpid < y.gpid
+		case x.corr != y.corr:
+			return x.corr < y.corr
+		case x.op != y.op:
+			return x.op < y.op
+		case x.address != y.address:
+			return x.address < y.address
+		}
+		return x.bytes < y.bytes
+	})
 }
 
 func (m *memory) event(e *memEvent) {

@@ -15,6 +15,7 @@ type DB struct {
 	path     string
 	info     *fileInfo
 	pool     *pool
+	file     *treeFile // nil where only SQLite may read the pages
 	meta     *Meta
 	warnings []Warning
 	tables   [numTables]*table // nil where the export has none
@@ -30,34 +31,40 @@ type DB struct {
 }
 
 // Open opens an export for reading and reads its Meta. It creates no file and writes none. Its errors are *Error.
-func Open(path string) (db *DB, err error) {
+func Open(path string) (*DB, error) {
 	info, err := inspect(path)
 	if err != nil {
 		return nil, err
 	}
-	db = &DB{path: path, info: info, pool: &pool{path: path}, warnings: info.warnings}
-	defer func() {
-		if err != nil {
-			db.Close()
-			db, err = nil, db.opening(err)
-		}
-	}()
-	if db.conn, err = dial(path); err != nil {
-		return nil, err
-	}
-	if db.schema, err = readSchema(db.conn, info.size); err != nil {
-		return nil, err
-	}
-	if !slices.ContainsFunc(db.schema.names, ofExport) {
-		return nil, openError(path, ErrNotExport, "is a SQLite file but not an export of Nsight Systems: export with `nsys export --type sqlite`")
-	}
-	if err = db.discover(); err != nil {
-		return nil, err
-	}
-	if err = db.readMeta(); err != nil {
-		return nil, err
+	db := &DB{path: path, info: info, pool: &pool{path: path}, warnings: info.warnings}
+	if err := db.load(); err != nil {
+		db.Close()
+		return nil, db.opening(err)
 	}
 	return db, nil
+}
+
+func (db *DB) load() (err error) {
+	f, err := os.Open(db.path)
+	if err != nil {
+		return openError(db.path, ErrRead, "%v", cause(err))
+	}
+	if db.file = newTreeFile(f, db.path, db.info.size); db.file == nil {
+		f.Close()
+	}
+	if db.conn, err = dial(db.path); err != nil {
+		return err
+	}
+	if db.schema, err = readSchema(db.conn, db.info.size); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(db.schema.names, ofExport) {
+		return openError(db.path, ErrNotExport, "is a SQLite file but not an export of Nsight Systems: export with `nsys export --type sqlite`")
+	}
+	if err = db.discover(); err != nil {
+		return err
+	}
+	return db.readMeta()
 }
 
 // opening makes an error of the first reads one of opening.
@@ -141,6 +148,12 @@ func (db *DB) doubtVersions(base string, found *table, others []string) {
 // Close gives back what the DB holds. No other method may run or be called any more.
 func (db *DB) Close() error {
 	db.pool.close()
+	if db.strs != nil {
+		db.strs.close()
+	}
+	if db.file != nil {
+		db.file.f.Close()
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.conn != nil {

@@ -2,9 +2,11 @@ package nsysdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -27,12 +29,24 @@ func (db *DB) Scan(ctx context.Context, scan Scan, fn func(*Batch) error) error 
 	if n := (t.max-t.min)/batchRows + 1; !t.view && !t.noRowid && n > 0 {
 		parts = int(min(int64(parts), n))
 	}
+	read := func(ctx context.Context, part int) error { return db.scanPart(ctx, &scan, t, part, parts, fn) }
+	if db.plain(t) && (!scan.Sorted || db.inOrder(ctx, scan.Table)) {
+		nodes, depth, err := db.file.split(t.root, parts)
+		if err != nil {
+			return db.reading(err)
+		}
+		parts = min(parts, len(nodes))
+		visited := new(atomic.Int64)
+		read = func(ctx context.Context, part int) error {
+			return db.scanPages(ctx, &scan, t, share(nodes, part, parts), depth, part, visited, fn)
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	for p := range parts {
 		part := func() {
-			if err := db.scanPart(ctx, &scan, t, p, parts, fn); err != nil {
+			if err := read(ctx, p); err != nil {
 				cancel(err) // the first one stays the cause
 			}
 		}
@@ -43,8 +57,32 @@ func (db *DB) Scan(ctx context.Context, scan Scan, fn func(*Batch) error) error 
 		wg.Go(part)
 	}
 	wg.Wait()
-	return db.reading(context.Cause(ctx))
+	if err := context.Cause(ctx); err != nil {
+		return db.reading(err)
+	}
+	return db.changed()
 }
+
+// inOrder says whether the rows of a table are in the order of start already, as most exports have them. To find out
+// takes far less time than to sort.
+func (db *DB) inOrder(ctx context.Context, t Table) bool {
+	if db.cols[t][Start] < 0 {
+		return true
+	}
+	last := int64(Null)
+	err := db.Scan(ctx, Scan{Table: t, Columns: []Column{Start}}, func(b *Batch) error {
+		for _, v := range b.Cols[0] {
+			if v < last {
+				return errOutOfOrder
+			}
+			last = v
+		}
+		return nil
+	})
+	return err == nil
+}
+
+var errOutOfOrder = errors.New("out of order")
 
 // field says how one column of a scan is read.
 type field struct {
@@ -110,11 +148,7 @@ func (db *DB) scanPart(ctx context.Context, scan *Scan, t *table, part, parts in
 	}
 	defer s.close()
 
-	store := make([]int64, len(fields)*batchRows)
-	full := make([][]int64, len(fields))
-	for i := range full {
-		full[i] = store[i*batchRows : (i+1)*batchRows : (i+1)*batchRows]
-	}
+	full := newColumns(len(fields))
 	b := &Batch{Part: part, Cols: make([][]int64, len(scan.Columns))}
 	var total int64
 	for more := true; more; {

@@ -12,9 +12,11 @@ type table struct {
 	byName  map[string]int // lower-case column name → index in columns
 	view    bool
 	noRowid bool
-	min     int64 // lowest rowid
-	max     int64 // highest rowid
-	rows    int64 // upper bound of the number of rows
+	root    uint32 // page of the root of its b-tree; 0 for a view
+	plain   bool   // every column is stored, and none has a default or is the rowid
+	min     int64  // lowest rowid
+	max     int64  // highest rowid
+	rows    int64  // upper bound of the number of rows
 }
 
 type column struct {
@@ -105,16 +107,20 @@ type schema struct {
 	size  int64 // bytes of the file
 	names []string
 	views map[string]bool
+	roots map[string]uint32
 	known map[string]*table
 }
 
 func readSchema(c *conn, size int64) (*schema, error) {
-	s := &schema{c: c, size: size, views: map[string]bool{}, known: map[string]*table{}}
-	err := c.query(`SELECT type, name FROM sqlite_master WHERE type IN ('table','view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`,
+	s := &schema{c: c, size: size, views: map[string]bool{}, roots: map[string]uint32{}, known: map[string]*table{}}
+	err := c.query(`SELECT type, name, rootpage FROM sqlite_master WHERE type IN ('table','view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`,
 		func(r *stmt) error {
 			name := r.string(1)
 			s.names = append(s.names, name)
 			s.views[name] = r.string(0) == "view"
+			if root := r.int(2); root > 1 && root < 1<<32 {
+				s.roots[name] = uint32(root)
+			}
 			return nil
 		})
 	return s, err
@@ -125,8 +131,9 @@ func (s *schema) describe(name string) (*table, error) {
 	if t, ok := s.known[name]; ok {
 		return t, nil
 	}
-	t := &table{name: name, view: s.views[name], byName: map[string]int{}}
+	t := &table{name: name, view: s.views[name], root: s.roots[name], plain: true, byName: map[string]int{}}
 	err := s.c.query("PRAGMA table_xinfo("+ident(name)+")", func(r *stmt) error {
+		t.plain = t.plain && r.int(6) == 0 && r.text(4) == nil && r.int(5) == 0
 		if r.int(6) == 1 { // hidden
 			return nil
 		}

@@ -19,8 +19,8 @@ type stringTable struct {
 	have map[int64]string
 	none map[int64]bool // asked for, and not there
 	all  bool           // have holds the whole table
-	conn *conn
-	stmt *stmt
+	conn *conn          // nil until the first string is read
+	stmt *stmt          // finds one string; nil until then
 }
 
 func newStringTable(db *DB, t *table) *stringTable {
@@ -75,7 +75,6 @@ func (s *stringTable) load(ids []int64) error {
 		if err != nil {
 			return err
 		}
-		defer func() { s.db.pool.put(c); s.conn = nil }()
 		s.conn = c
 	}
 	var err error
@@ -109,20 +108,22 @@ func (s *stringTable) load(ids []int64) error {
 }
 
 func (s *stringTable) seekEach(want []int64) error {
-	st, err := s.conn.prepare("SELECT " + s.val + " FROM " + ident(s.t.name) + " WHERE " + s.id + "=?")
-	if err != nil {
-		return err
+	if s.stmt == nil {
+		st, err := s.conn.prepare("SELECT " + s.val + " FROM " + ident(s.t.name) + " WHERE " + s.id + "=?")
+		if err != nil {
+			return err
+		}
+		s.stmt = st
 	}
-	defer st.close()
 	return s.conn.guard(func() error {
 		for _, id := range want {
-			st.bind(1, id)
-			more, err := st.next()
+			s.stmt.bind(1, id)
+			more, err := s.stmt.next()
 			if err != nil {
 				return err
 			}
 			if more {
-				s.have[id] = st.string(0)
+				s.have[id] = s.stmt.string(0)
 			} else {
 				s.none[id] = true
 			}
@@ -130,6 +131,22 @@ func (s *stringTable) seekEach(want []int64) error {
 		return nil
 	})
 }
+
+func (s *stringTable) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stmt != nil {
+		s.stmt.close()
+		s.stmt = nil
+	}
+	if s.conn != nil {
+		s.conn.close()
+		s.conn = nil
+	}
+}
+
+// Strings gives the strings of those of the ids that have a row in StringIds. For many ids it is faster than String.
+func (db *DB) Strings(ids []int64) (map[int64]string, error) { return db.strs.lookup(ids) }
 
 // lookup gives the strings of those of the ids that have one.
 func (s *stringTable) lookup(ids []int64) (map[int64]string, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/render/scale"
 )
 
 // WriteMarkdown writes the report as tables in GitHub's Markdown, such as for an issue or a pull request. Long lists of
@@ -16,9 +17,9 @@ func WriteMarkdown(w io.Writer, rep *align.Report) error {
 	m.line("# " + md(rep.Source.Path))
 	m.line("")
 	if s := &rep.Source; s.NsysVersion != "" {
-		m.line(md("Nsight Systems " + s.NsysVersion + ", " + timeText(s.Duration()) + " recorded."))
+		m.line(md("Nsight Systems " + s.NsysVersion + ", " + scale.Duration(s.Duration()) + " recorded."))
 	} else {
-		m.line(md(timeText(s.Duration()) + " recorded."))
+		m.line(md(scale.Duration(s.Duration()) + " recorded."))
 	}
 	for _, g := range Missing(rep.Collected) {
 		m.line("")
@@ -79,7 +80,7 @@ func (m *markdown) begin(texts int, heads ...string) {
 	m.row(rule...)
 }
 
-func (m *markdown) bytes(v int64) string { return known(m.c.Memory, bytesText(v)) }
+func (m *markdown) bytes(v int64) string { return known(m.c.Memory, scale.Bytes(v)) }
 
 func (m *markdown) track(rep *align.Report, t *align.Track) {
 	m.head(2, md(TrackName(t)))
@@ -88,12 +89,12 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 		for i := range t.Levels {
 			l := &t.Levels[i]
 			it, phase := PeakPlace(t, l)
-			m.row(md(l.Kind), md(placeText(it, phase)), bytesText(l.Peak), bytesText(l.End), countText(l.Allocs), countText(l.Frees),
+			m.row(md(l.Kind), md(placeText(it, phase)), scale.Bytes(l.Peak), scale.Bytes(l.End), countText(l.Allocs), countText(l.Frees),
 				known(m.c.API, countText(l.FailedAllocs)))
 		}
 		if p := t.Pool; p != nil {
-			m.row("pool size", "", bytesText(p.PeakSize), bytesText(p.EndSize), "", "", "")
-			m.row("pool used", "", bytesText(p.PeakUsed), bytesText(p.EndUsed), "", "", "")
+			m.row("pool size", "", scale.Bytes(p.PeakSize), scale.Bytes(p.EndSize), "", "", "")
+			m.row("pool used", "", scale.Bytes(p.PeakUsed), scale.Bytes(p.EndUsed), "", "", "")
 		}
 		m.line("")
 	}
@@ -108,9 +109,9 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 				m.row(append([]string{fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))}, make([]string, 10)...)...)
 			}
 			u := &it.Memory
-			m.row(md(it.Name), md(PeakPhase(it)), m.bytes(u.Start), m.bytes(u.End), known(m.c.Memory, changeText(u.Net)), m.bytes(u.Peak),
-				m.bytes(u.Need), timeText(it.End-it.Start), known(m.c.Kernels, countText(it.GPU.Kernels)),
-				known(m.c.Kernels, timeText(it.GPU.KernelNS)), flags(it))
+			m.row(md(it.Name), md(PeakPhase(it)), m.bytes(u.Start), m.bytes(u.End), known(m.c.Memory, scale.SignedBytes(u.Net)), m.bytes(u.Peak),
+				m.bytes(u.Need), scale.Duration(it.End-it.Start), known(m.c.Kernels, countText(it.GPU.Kernels)),
+				known(m.c.Kernels, scale.Duration(it.GPU.KernelNS)), flags(it))
 		}
 	}
 	if len(t.Phases) > 0 {
@@ -122,9 +123,9 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 			if p.Inferred {
 				name += " (inferred)"
 			}
-			m.row(name, strconv.Itoa(p.Iterations), strconv.Itoa(p.Calls), known(m.c.Memory, changeText(p.Median.Memory.Net)),
-				m.bytes(p.Median.Memory.Need), m.bytes(p.Max.Memory.Need), m.bytes(p.Max.Memory.Peak), timeText(p.DurationNS),
-				known(m.c.Kernels, countText(p.Median.GPU.Kernels)), known(m.c.Kernels, timeText(p.Median.GPU.KernelNS)))
+			m.row(name, strconv.Itoa(p.Iterations), strconv.Itoa(p.Calls), known(m.c.Memory, scale.SignedBytes(p.Median.Memory.Net)),
+				m.bytes(p.Median.Memory.Need), m.bytes(p.Max.Memory.Need), m.bytes(p.Max.Memory.Peak), scale.Duration(p.DurationNS),
+				known(m.c.Kernels, countText(p.Median.GPU.Kernels)), known(m.c.Kernels, scale.Duration(p.Median.GPU.KernelNS)))
 		}
 	}
 	if len(t.Failed) > 0 {
@@ -132,7 +133,7 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 		m.begin(3, "Call", "Returned", "In", "At")
 		for i := range t.Failed[:min(len(t.Failed), textFailed)] {
 			f := &t.Failed[i]
-			m.row(md(f.Call), ReturnText(f.Return), md(failedPlace(t, f)), timeText(f.Time-rep.Source.Start))
+			m.row(md(f.Call), ReturnText(f.Return), md(failedPlace(t, f)), scale.Duration(f.Time-rep.Source.Start))
 		}
 		if n := len(t.Failed) - textFailed; n > 0 {
 			m.line("")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/render/scale"
 )
 
 const (
@@ -148,7 +149,7 @@ func (p *printer) source(s *align.Source) {
 	add("driver %s", s.Driver)
 	add("CUDA %s", s.CUDADriver)
 	p.para("  ", strings.Join(parts, ", "))
-	when := timeText(s.Duration()) + " recorded"
+	when := scale.Duration(s.Duration()) + " recorded"
 	if d := Date(s.StartUTC); d != "" {
 		when += ", clock 0 is " + d
 	}
@@ -166,7 +167,7 @@ func TrackName(t *align.Track) string {
 		name += ": " + t.DeviceName
 	}
 	if t.DeviceTotal > 0 {
-		name += ", " + bytesText(t.DeviceTotal)
+		name += ", " + scale.Bytes(t.DeviceTotal)
 	}
 	return name
 }
@@ -218,12 +219,12 @@ func (p *printer) levels(rep *align.Report, t *align.Track) {
 			low = "≥ "
 		}
 		kind.cells = append(kind.cells, clean(l.Kind))
-		peak.cells = append(peak.cells, low+bytesText(l.Peak))
-		at.cells = append(at.cells, timeText(l.PeakAt-rep.Source.Start))
+		peak.cells = append(peak.cells, low+scale.Bytes(l.Peak))
+		at.cells = append(at.cells, scale.Duration(l.PeakAt-rep.Source.Start))
 		it, phase := PeakPlace(t, l)
 		in.cells = append(in.cells, placeText(it, phase))
-		end.cells = append(end.cells, low+bytesText(l.End))
-		base.cells = append(base.cells, bytesText(l.Baseline))
+		end.cells = append(end.cells, low+scale.Bytes(l.End))
+		base.cells = append(base.cells, scale.Bytes(l.Baseline))
 		allocs.cells = append(allocs.cells, countText(l.Allocs))
 		frees.cells = append(frees.cells, countText(l.Frees))
 		failed.cells = append(failed.cells, known(rep.Collected.API, countText(l.FailedAllocs)))
@@ -234,8 +235,8 @@ func (p *printer) levels(rep *align.Report, t *align.Track) {
 			peak, end int64
 		}{{"pool size", t.Pool.PeakSize, t.Pool.EndSize}, {"pool used", t.Pool.PeakUsed, t.Pool.EndUsed}} {
 			kind.cells = append(kind.cells, r.name)
-			peak.cells = append(peak.cells, bytesText(r.peak))
-			end.cells = append(end.cells, bytesText(r.end))
+			peak.cells = append(peak.cells, scale.Bytes(r.peak))
+			end.cells = append(end.cells, scale.Bytes(r.end))
 			for _, c := range []*column{at, in, base, allocs, frees, failed} {
 				c.cells = append(c.cells, "")
 			}
@@ -372,15 +373,15 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 		m := &it.Memory
 		index.cells = append(index.cells, strconv.Itoa(it.Index))
 		name.cells = append(name.cells, clean(it.Name))
-		start.cells = append(start.cells, known(c.Memory, bytesText(m.Start)))
-		end.cells = append(end.cells, known(c.Memory, bytesText(m.End)))
-		net.cells = append(net.cells, known(c.Memory, changeText(m.Net)))
-		peak.cells = append(peak.cells, known(c.Memory, bytesText(m.Peak)))
-		need.cells = append(need.cells, known(c.Memory, bytesText(m.Need)))
+		start.cells = append(start.cells, known(c.Memory, scale.Bytes(m.Start)))
+		end.cells = append(end.cells, known(c.Memory, scale.Bytes(m.End)))
+		net.cells = append(net.cells, known(c.Memory, scale.SignedBytes(m.Net)))
+		peak.cells = append(peak.cells, known(c.Memory, scale.Bytes(m.Peak)))
+		need.cells = append(need.cells, known(c.Memory, scale.Bytes(m.Need)))
 		phase.cells = append(phase.cells, known(c.Memory, clean(PeakPhase(it))))
-		dur.cells = append(dur.cells, timeText(it.End-it.Start))
+		dur.cells = append(dur.cells, scale.Duration(it.End-it.Start))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(it.GPU.Kernels)))
-		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, timeText(it.GPU.KernelNS)))
+		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(it.GPU.KernelNS)))
 		flag.cells = append(flag.cells, flags(it))
 	}
 	p.table(tab, gaps)
@@ -411,13 +412,13 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	for _, i := range show.rows {
 		ph := &t.Phases[i]
 		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+clean(ph.Name))
-		peak.cells = append(peak.cells, known(c.Memory, bytesText(ph.Max.Memory.Peak)))
-		net.cells = append(net.cells, known(c.Memory, changeText(ph.Median.Memory.Net)))
-		need.cells = append(need.cells, known(c.Memory, bytesText(ph.Median.Memory.Need)))
-		needMax.cells = append(needMax.cells, known(c.Memory, bytesText(ph.Max.Memory.Need)))
-		dur.cells = append(dur.cells, timeText(ph.DurationNS))
+		peak.cells = append(peak.cells, known(c.Memory, scale.Bytes(ph.Max.Memory.Peak)))
+		net.cells = append(net.cells, known(c.Memory, scale.SignedBytes(ph.Median.Memory.Net)))
+		need.cells = append(need.cells, known(c.Memory, scale.Bytes(ph.Median.Memory.Need)))
+		needMax.cells = append(needMax.cells, known(c.Memory, scale.Bytes(ph.Max.Memory.Need)))
+		dur.cells = append(dur.cells, scale.Duration(ph.DurationNS))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(ph.Median.GPU.Kernels)))
-		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, timeText(ph.Median.GPU.KernelNS)))
+		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(ph.Median.GPU.KernelNS)))
 		calls.cells = append(calls.cells, strconv.Itoa(ph.Calls))
 		its.cells = append(its.cells, strconv.Itoa(ph.Iterations))
 		switch {
@@ -454,13 +455,13 @@ func (p *printer) ranges(rep *align.Report, t *align.Track) {
 	for i := range t.Ranges[:min(len(t.Ranges), textRanges)] {
 		r := &t.Ranges[i]
 		name.cells = append(name.cells, clean(r.Name))
-		at.cells = append(at.cells, timeText(r.Start-rep.Source.Start))
-		dur.cells = append(dur.cells, timeText(r.End-r.Start))
-		net.cells = append(net.cells, known(c.Memory, changeText(r.Memory.Net)))
-		peak.cells = append(peak.cells, known(c.Memory, bytesText(r.Memory.Peak)))
-		need.cells = append(need.cells, known(c.Memory, bytesText(r.Memory.Need)))
+		at.cells = append(at.cells, scale.Duration(r.Start-rep.Source.Start))
+		dur.cells = append(dur.cells, scale.Duration(r.End-r.Start))
+		net.cells = append(net.cells, known(c.Memory, scale.SignedBytes(r.Memory.Net)))
+		peak.cells = append(peak.cells, known(c.Memory, scale.Bytes(r.Memory.Peak)))
+		need.cells = append(need.cells, known(c.Memory, scale.Bytes(r.Memory.Need)))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(r.GPU.Kernels)))
-		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, timeText(r.GPU.KernelNS)))
+		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(r.GPU.KernelNS)))
 		s := ""
 		if r.Open {
 			s = "never closed"
@@ -483,7 +484,7 @@ func (p *printer) failed(rep *align.Report, t *align.Track) {
 	in := tab.add(column{head: "in", left: true, min: 12})
 	for i := range t.Failed[:min(len(t.Failed), textFailed)] {
 		f := &t.Failed[i]
-		at.cells = append(at.cells, timeText(f.Time-rep.Source.Start))
+		at.cells = append(at.cells, scale.Duration(f.Time-rep.Source.Start))
 		call.cells = append(call.cells, clean(f.Call))
 		ret.cells = append(ret.cells, ReturnText(f.Return))
 		in.cells = append(in.cells, failedPlace(t, f))

@@ -1,0 +1,227 @@
+// Package torchmem reads the memory snapshots that PyTorch writes (torch.cuda.memory._dump_snapshot), replays what its
+// caching allocator did, and models what the allocator would have done under other settings.
+//
+// It is pure: it takes readers and values, opens no file and knows no clock. Times are int64 nanoseconds since 1970 in
+// UTC (a snapshot itself counts microseconds), sizes int64 bytes, and the order of events is that of the trace, since
+// many events share a microsecond.
+package torchmem
+
+// An Action is what one entry of a trace says.
+type Action uint8
+
+// The actions, each with the name that a snapshot gives it.
+const (
+	Other         Action = iota // a name that is not in this list
+	Alloc                       // alloc: a block was handed out
+	FreeRequested               // free_requested: the program gave it back
+	FreeCompleted               // free_completed: its last use by a stream is over, it can be handed out again
+	SegmentAlloc                // segment_alloc: cudaMalloc
+	SegmentFree                 // segment_free: cudaFree
+	SegmentMap                  // segment_map: memory mapped into an expandable segment
+	SegmentUnmap                // segment_unmap: memory taken out of one
+	OOM                         // oom: a request that could not be served
+	Snapshotted                 // snapshot: a snapshot was taken
+	UserDefined                 // user_defined: the program marked a region; never an allocation
+	numActions
+)
+
+var actionNames = [numActions]string{"other", "alloc", "free_requested", "free_completed", "segment_alloc",
+	"segment_free", "segment_map", "segment_unmap", "oom", "snapshot", "user_defined"}
+
+// String is the name that a snapshot gives the action.
+func (a Action) String() string {
+	if a < numActions {
+		return actionNames[a]
+	}
+	return "other"
+}
+
+// A StackID names a call stack of a Snapshot; 0 is the empty one.
+type StackID uint32
+
+// A TraceEvent is one entry of a device's trace. Five million of them must fit into memory beside their replay, so it
+// holds ids where text would stand.
+type TraceEvent struct {
+	Time   int64  // ns since 1970, in whole µs; 0 where the snapshot has no times
+	Addr   uint64 // address; of OOM, the bytes that were free on the device
+	Size   int64  // bytes, as requested; of segment events, the segment's or the mapped part's size
+	Stream uint64 // CUDA stream handle; 0 is the default stream
+	Stack  StackID
+	Note   uint32 // user metadata, for Snapshot.Text; 0 for none
+	Action Action
+}
+
+// A Frame is one line of a call stack, innermost first in a stack.
+type Frame struct {
+	Name string // function
+	File string
+	Line int64 // 0 where unknown
+}
+
+// BlockState says who has a block.
+type BlockState uint8
+
+// The states of a block in a snapshot.
+const (
+	Inactive      BlockState = iota // in the cache
+	Active                          // handed out (active_allocated)
+	PendingFree                     // given back, still in use by a stream (active_awaiting_free, active_pending_free)
+	NotMapped                       // a gap in an expandable segment; only in maps, not in snapshots
+	numBlockState                   // not a state
+)
+
+// A SnapshotBlock is one block of a segment as it was when the snapshot was taken.
+type SnapshotBlock struct {
+	Addr      uint64
+	Size      int64 // bytes, as the allocator counts it
+	Requested int64 // bytes, as the program asked; of a cached block, of its last use; 0 where unknown
+	State     BlockState
+	Stack     StackID
+}
+
+// A Segment is one piece of memory that the allocator holds from the driver.
+type Segment struct {
+	Device     int
+	Addr       uint64
+	Size       int64 // bytes
+	Allocated  int64 // bytes of blocks that are handed out, as the snapshot says
+	Stream     uint64
+	Small      bool     // of the pool for requests up to 1 MiB
+	Expandable bool     // a mapped stretch of an expandable segment
+	PoolID     [2]int64 // owner: 0,0 for the common pools, else a graph's private pool
+	Stack      StackID  // where it was allocated; 0 where unknown
+	Blocks     []SnapshotBlock
+}
+
+// Settings are the allocator's settings as the snapshot has them.
+type Settings struct {
+	Known         bool   // the snapshot says its settings
+	Conf          string // as in PYTORCH_CUDA_ALLOC_CONF; empty for the defaults
+	MaxSplitSize  int64  // bytes; 0 for no limit
+	GCThreshold   float64
+	Expandable    bool
+	RoundupPower2 [roundupIntervals]int64 // divisions for sizes from 1 MiB << index on; 0 for none
+}
+
+// An Annotation is a mark that PyTorch itself left, such as the start of an optimizer's step.
+type Annotation struct {
+	Time   int64 // ns since 1970
+	Name   string
+	Stage  string // "START" or "END"
+	Device int64
+}
+
+// A Snapshot is what one file holds.
+type Snapshot struct {
+	Settings    Settings
+	Segments    []Segment // of all devices, in the file's order
+	Traces      []Trace   // by device index; nil for an old snapshot without traces
+	Annotations []Annotation
+
+	frames  []Frame
+	stacks  []uint32 // frame ids of all stacks, one after another
+	stackAt []uint32 // where each stack starts in stacks; the next entry is its end
+	texts   []string
+}
+
+// A Trace is the history of one device, kept in pieces so that it grows without being copied.
+type Trace struct {
+	ranges []eventRange
+	store  *eventStore
+	n      int
+}
+
+// Len is the number of entries.
+func (t *Trace) Len() int { return t.n }
+
+// At is entry i, counted from 0.
+func (t *Trace) At(i int) TraceEvent {
+	for _, r := range t.ranges {
+		if i < r.n {
+			return *t.store.at(r.from + i)
+		}
+		i -= r.n
+	}
+	return TraceEvent{}
+}
+
+// Each calls f with every entry in order until it returns false.
+func (t *Trace) Each(f func(i int, e *TraceEvent) bool) {
+	i := 0
+	for _, r := range t.ranges {
+		for k := range r.n {
+			if !f(i, t.store.at(r.from+k)) {
+				return
+			}
+			i++
+		}
+	}
+}
+
+// Stack is a call stack, innermost frame first; empty for 0 and for an id that the snapshot does not have.
+func (s *Snapshot) Stack(id StackID) []Frame {
+	if int(id)+1 >= len(s.stackAt) {
+		return nil
+	}
+	ids := s.stacks[s.stackAt[id]:s.stackAt[id+1]]
+	out := make([]Frame, len(ids))
+	for i, f := range ids {
+		out[i] = s.frames[f]
+	}
+	return out
+}
+
+// Text is the text behind a TraceEvent.Note; empty for 0.
+func (s *Snapshot) Text(id uint32) string {
+	if id == 0 || int(id) >= len(s.texts) {
+		return ""
+	}
+	return s.texts[id]
+}
+
+// Devices are the devices that have a trace or segments, in rising order.
+func (s *Snapshot) Devices() []int {
+	n := len(s.Traces)
+	for i := range s.Segments {
+		n = max(n, s.Segments[i].Device+1)
+	}
+	used := make([]bool, n)
+	for i := range s.Traces {
+		used[i] = s.Traces[i].n > 0
+	}
+	for i := range s.Segments {
+		used[s.Segments[i].Device] = true
+	}
+	var out []int
+	for i, u := range used {
+		if u {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// eventChunk is the number of entries of one piece of an eventStore.
+const eventChunk = 1 << 14
+
+// An eventStore holds entries in pieces of one size. A slice that grows by copying would need twice the memory for a
+// while, and the largest snapshots are the ones that matter here.
+type eventStore struct {
+	chunks [][]TraceEvent
+	n      int
+}
+
+type eventRange struct{ from, n int }
+
+func (s *eventStore) at(i int) *TraceEvent { return &s.chunks[i/eventChunk][i%eventChunk] }
+
+func (s *eventStore) add(e TraceEvent) int {
+	if s.n == len(s.chunks)*eventChunk {
+		// A small snapshot should not pay for a whole piece.
+		s.chunks = append(s.chunks, nil)
+	}
+	c := &s.chunks[s.n/eventChunk]
+	*c = append(*c, e)
+	s.n++
+	return s.n - 1
+}
