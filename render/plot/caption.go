@@ -146,7 +146,7 @@ func (pic *picture) troubleText() string {
 		text := fmt.Sprintf("%d %s failed, the first %s", len(failed), plural(failedCall(failed), len(failed)), pic.failedWhere(&failed[0]))
 		s = append(s, sentence(text))
 	}
-	if f := pic.rep.Findings; len(f) > 0 {
+	if f := pic.findings(); len(f) > 0 {
 		text := "Finding: "
 		if len(f) > 1 {
 			text = fmt.Sprintf("%d findings, the first: ", len(f))
@@ -161,6 +161,20 @@ func (pic *picture) troubleText() string {
 		s = append(s, sentence(text+short2(w[0].Text, 200)))
 	}
 	return strings.Join(s, " ")
+}
+
+// findings are those of this track that the caption does not say anyway.
+func (pic *picture) findings() []align.Finding {
+	var out []align.Finding
+	for _, f := range pic.rep.Findings {
+		pid, known := f.Evidence["pid"].(int64)
+		device, _ := f.Evidence["device"].(int64)
+		if known && (pid != pic.track.PID || device != pic.track.Device) || f.ID == "truncated" || f.ID == "failed_allocs" {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // sentence ends s with a full stop unless it has an end.

@@ -274,7 +274,7 @@ func (pic *picture) where(t int64) string {
 		name, start := "", int64(0)
 		for k := range pic.track.Ranges {
 			r := &pic.track.Ranges[k]
-			if r.Start <= t && t < r.End && (name == "" || r.Start >= start) {
+			if r.Calls <= 1 && r.Start <= t && t < r.End && (name == "" || r.Start >= start) {
 				name, start = r.Name, r.Start
 			}
 		}

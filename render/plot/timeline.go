@@ -405,7 +405,8 @@ func (pic *picture) lanePieces() []lanePiece {
 	// Ranges first: where one holds the iterations, their phases lie over it.
 	for i := range pic.track.Ranges {
 		r := &pic.track.Ranges[i]
-		if r.Contains > 0 || r.End <= from || r.Start >= to {
+		// Operators have one row for all their calls: its time is not that of a call.
+		if r.Contains > 0 || r.Calls > 1 || r.End <= from || r.Start >= to {
 			continue
 		}
 		out = append(out, lanePiece{piece{key("r", r.Name), r.Start, r.End}, r.Name, pic.palette.ranges[r.Name], true})
