@@ -126,7 +126,9 @@ func (s *script) free(at, tid, corr, addr, bytes int64) {
 	s.mem(at, nsysdb.PID(tid), 0, addr, bytes, nsysdb.KindDevice, nsysdb.OpFree, corr)
 }
 
-func (s *script) sql(format string, args ...any) { s.extra = append(s.extra, fmt.Sprintf(format, args...)) }
+func (s *script) sql(format string, args ...any) {
+	s.extra = append(s.extra, fmt.Sprintf(format, args...))
+}
 
 // capture adds a capture setting.
 func (s *script) capture(name, value string) {
