@@ -1,10 +1,10 @@
 package align
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"runtime"
-	"sort"
 	"strings"
 	"sync"
 
@@ -176,6 +176,9 @@ func (p *apiPart) add(b *nsysdb.Batch) {
 	}
 	a, none := p.a, len(p.a.spans)
 	for i := 0; i < b.Rows; i++ {
+		if start[i] == nsysdb.Null || tid[i] == nsysdb.Null {
+			continue // neither time nor thread can be guessed
+		}
 		t := p.last
 		if t == nil || t.tid != tid[i] {
 			t = p.thread(tid[i])
@@ -349,13 +352,6 @@ func (a *analysis) joinCalls(work []*apiPart) {
 			a.sawTime(w.minStart, w.maxEnd)
 		}
 	}
-	sort.SliceStable(a.failed, func(i, j int) bool {
-		x, y := &a.failed[i], &a.failed[j]
-		if x.time != y.time {
-			return x.time < y.time
-		}
-		return x.tid < y.tid
-	})
 	a.launches = make([]int64, len(a.procs))
 	for i, v := range a.launchCount[:n] {
 		a.launches[a.spans[i].proc] += v
@@ -363,6 +359,12 @@ func (a *analysis) joinCalls(work []*apiPart) {
 	for i := range a.procs {
 		a.launches[i] += a.launchCount[n+i]
 	}
+}
+
+// compareFailed puts failed calls in time order.
+func compareFailed(x, y failedCall) int {
+	return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.tid, y.tid), cmp.Compare(x.duration, y.duration),
+		cmp.Compare(x.name, y.name), cmp.Compare(x.ret, y.ret))
 }
 
 // inclusiveLaunches are the launches within each span, those of the spans inside it too. A span that overlaps another

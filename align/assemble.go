@@ -1,6 +1,8 @@
 package align
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"nsysmem/nsysdb"
@@ -9,12 +11,17 @@ import (
 // assemble makes the report from the sums.
 func (a *analysis) assemble() {
 	src := &a.rep.Source
-	if a.firstTime == maxTime {
-		a.firstTime = min(a.kernelStart, a.memoryStart)
+	for _, s := range []stretch{a.memoryTime, a.kernelTime, a.copyTime} {
+		if s.any {
+			a.sawTime(s.first, s.last)
+		}
 	}
-	src.Start = a.firstTime
-	src.End = max(a.lastTime, a.kernelEnd, a.copyEnd, a.memoryEnd, a.firstTime)
-	for _, p := range a.procs {
+	src.Start, src.End = a.firstTime, a.lastTime
+	a.countFailed()
+	slices.SortFunc(a.failed, compareFailed)
+	procs := slices.Clone(a.procs)
+	slices.SortFunc(procs, func(p, q *process) int { return cmp.Compare(p.gpid, q.gpid) })
+	for _, p := range procs {
 		a.ensureTrack(p)
 		sort.Slice(p.tracks, func(i, j int) bool { return p.tracks[i].device < p.tracks[j].device })
 		for _, t := range p.tracks {
@@ -41,11 +48,15 @@ func (a *analysis) assemble() {
 			return x.Total > y.Total
 		case x.Pattern != y.Pattern:
 			return x.Pattern < y.Pattern
+		case x.Domain != y.Domain:
+			return x.Domain < y.Domain
 		}
 		return x.TID < y.TID
 	})
 	a.findings()
-	sort.SliceStable(a.rep.Warnings, func(i, j int) bool { return a.rep.Warnings[i].Code < a.rep.Warnings[j].Code })
+	slices.SortStableFunc(a.rep.Warnings, func(x, y Warning) int {
+		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Text, y.Text))
+	})
 }
 
 // ensureTrack gives a process that used CUDA but left no event on any device a track to show its zeros on.

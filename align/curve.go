@@ -155,7 +155,7 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 			k := blockKey{nsysdb.Process(e.gpid), e.address}
 			b, ok := live[k]
 			switch {
-			case e.bytes < 0:
+			case e.bytes < 0: // Null too
 			case e.op == nsysdb.OpAlloc:
 				if ok {
 					step(e.gpid, b.device, b.kind, e.time, -b.bytes)
@@ -191,6 +191,9 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 			e := memEvent{time: c[0][i], gpid: col(1, i, 0), device: col(2, i, 0), address: c[3][i], bytes: c[4][i], op: c[6][i], corr: col(7, i, 0),
 				kind: col(5, i, nsysdb.KindDevice), pool: col(8, i, nsysdb.Null), poolSize: col(9, i, nsysdb.Null),
 				poolUsed: col(10, i, nsysdb.Null), imported: col(11, i, nsysdb.Null)}
+			if e.time == nsysdb.Null {
+				continue
+			}
 			if n := len(same); n > 0 && same[n-1].time != e.time {
 				if same[n-1].time > e.time {
 					return errUnordered

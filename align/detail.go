@@ -17,7 +17,7 @@ func (a *analysis) blocks(out *Track, t *track) {
 		if x.address != y.address {
 			return uint64(x.address) < uint64(y.address)
 		}
-		return x.end < y.end
+		return x.bornN < y.bornN
 	})
 	calls := make(map[int64]string)
 	call := func(corr int64) string {
@@ -36,9 +36,9 @@ func (a *analysis) blocks(out *Track, t *track) {
 		}
 		return ""
 	}
-	peakAt := int64(Never)
+	peakN := int64(-1)
 	if l := t.levels["device"]; l != nil {
-		peakAt = l.out.PeakAt
+		peakN = l.peakN
 	}
 	out.Blocks = make([]Block, 0, len(t.blocks))
 	for i := range t.blocks {
@@ -54,7 +54,7 @@ func (a *analysis) blocks(out *Track, t *track) {
 		if r.end == Never && (b.Kind == "device" || b.Kind == "managed") {
 			out.LiveAtEnd = append(out.LiveAtEnd, b)
 		}
-		if b.Kind == "device" && (r.start <= peakAt) && (r.end == Never || r.end >= peakAt) {
+		if b.Kind == "device" && r.bornN <= peakN && r.diedN > peakN {
 			out.LiveAtPeak = append(out.LiveAtPeak, b)
 		}
 	}

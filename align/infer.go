@@ -59,14 +59,18 @@ func (a *analysis) infer(ctx context.Context, chosen map[*process]*family) (bool
 	return found, nil
 }
 
-// hasPhases says that ranges lie inside the members of a family, other than a library's.
+// hasPhases says that ranges begin inside the members of a family, other than a library's.
 func (a *analysis) hasPhases(f *family) bool {
-	members := make(map[int32]bool, len(f.members))
-	for _, id := range f.members {
-		members[id] = true
-	}
+	k := 0
 	for _, id := range f.thread.ranges {
-		if s := &a.spans[id]; !members[id] && !s.library && f.holder(a, id) {
+		s := &a.spans[id]
+		for k < len(f.members) && a.spans[f.members[k]].end <= s.start {
+			k++
+		}
+		if k == len(f.members) {
+			return false
+		}
+		if id != f.members[k] && !s.library && s.start >= a.spans[f.members[k]].start {
 			return true
 		}
 	}

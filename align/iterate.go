@@ -97,6 +97,7 @@ func (a *analysis) settle(p *process, fams []*family, f *family) {
 	var members []int32
 	if f != nil {
 		members = f.members
+		f.closeMembers(a.spans)
 		names := make([]string, len(members))
 		for i, id := range members {
 			names[i] = a.names[a.spans[id].name]

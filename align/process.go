@@ -93,7 +93,10 @@ func (t *thread) sortRanges(spans []span) {
 		if a.end != b.end {
 			return a.end > b.end
 		}
-		return a.name < b.name
+		if a.name != b.name {
+			return a.name < b.name
+		}
+		return a.domain < b.domain
 	})
 }
 

@@ -122,7 +122,7 @@ func (b *rowBuilder) mainThread(t *thread, members []int32) {
 		}
 		holder := func(end int64) *openRange {
 			for k := len(open) - 1; k >= 0; k-- {
-				if open[k].end >= end {
+				if open[k].end >= end && open[k].end > s.start {
 					return &open[k]
 				}
 			}
@@ -198,7 +198,7 @@ func (b *rowBuilder) otherThread(t *thread) {
 		}
 		s.row = -1
 		for k := len(open) - 1; k >= 0; k-- {
-			if open[k].end >= s.end {
+			if open[k].end >= s.end && open[k].end > s.start {
 				s.row = open[k].row
 				break
 			}
