@@ -42,6 +42,7 @@ type analysis struct {
 
 	firstTime, lastTime             int64 // ns; of API calls, ranges and the capture
 	kernelStart, kernelEnd, copyEnd int64 // ns; ends of GPU work
+	memoryStart, memoryEnd          int64 // ns; of memory events
 	memoryRows                      int64
 
 	warnedMu sync.Mutex
@@ -76,7 +77,10 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 		a.threadNames[t.GlobalTID] = t.Name
 	}
 	a.collected(meta)
-	a.firstTime, a.lastTime = meta.CaptureStart, meta.CaptureEnd
+	a.firstTime, a.lastTime = maxTime, 0
+	if meta.CaptureEnd > meta.CaptureStart {
+		a.firstTime, a.lastTime = meta.CaptureStart, meta.CaptureEnd
+	}
 	if err := a.readRanges(ctx); err != nil {
 		return nil, err
 	}
@@ -197,9 +201,7 @@ func lookup(views [][]*corrMap, p *process, corr int64) (place, bool) {
 
 // sawTime widens the time of the report.
 func (a *analysis) sawTime(first, last int64) {
-	if first < a.firstTime || a.firstTime == 0 {
-		a.firstTime = first
-	}
+	a.firstTime = min(a.firstTime, first)
 	a.lastTime = max(a.lastTime, last)
 }
 
@@ -247,9 +249,7 @@ func (a *analysis) readRanges(ctx context.Context) error {
 		if r.Damaged {
 			damaged++
 		}
-		if a.firstTime == 0 || r.Start < a.firstTime {
-			a.firstTime = r.Start
-		}
+		a.firstTime = min(a.firstTime, r.Start)
 		a.lastTime = max(a.lastTime, r.Start)
 		if clean := operators[r.Name]; clean >= 0 {
 			s.operator, s.name = true, clean

@@ -9,8 +9,11 @@ import (
 // assemble makes the report from the sums.
 func (a *analysis) assemble() {
 	src := &a.rep.Source
+	if a.firstTime == maxTime {
+		a.firstTime = min(a.kernelStart, a.memoryStart)
+	}
 	src.Start = a.firstTime
-	src.End = max(a.lastTime, a.kernelEnd, a.copyEnd)
+	src.End = max(a.lastTime, a.kernelEnd, a.copyEnd, a.memoryEnd, a.firstTime)
 	for _, p := range a.procs {
 		a.ensureTrack(p)
 		sort.Slice(p.tracks, func(i, j int) bool { return p.tracks[i].device < p.tracks[j].device })

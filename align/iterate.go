@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"sort"
+
+	"nsysmem/nsysdb"
 )
 
 // iterate reads the API calls, chooses the iterations of each process and makes its rows. A process's main thread is
@@ -79,7 +81,7 @@ func (a *analysis) settle(p *process, fams []*family, f *family) {
 		}
 		index, gaps := numbering(names)
 		p.from = IterationsFrom{How: "nvtx", Pattern: f.pattern, Domain: a.domainName(&a.spans[members[0]]), Confidence: 1,
-			Count: len(members), TID: f.thread.tid, Why: f.why, Gaps: gaps}
+			Count: len(members), TID: nsysdb.TID(f.thread.tid), Why: f.why, Gaps: gaps}
 		if a.opts.Iteration != "" {
 			p.from.How = "pattern"
 		}
@@ -95,7 +97,7 @@ func (a *analysis) settle(p *process, fams []*family, f *family) {
 	}
 	for _, f := range fams {
 		share := f.share
-		a.rep.Families = append(a.rep.Families, Family{PID: p.pid, TID: f.thread.tid, Domain: a.domainName(&a.spans[f.members[0]]),
+		a.rep.Families = append(a.rep.Families, Family{PID: p.pid, TID: nsysdb.TID(f.thread.tid), Domain: a.domainName(&a.spans[f.members[0]]),
 			Pattern: f.pattern, Count: len(f.members), Total: f.total, Launches: share, Chosen: f.chosen, Why: f.why})
 	}
 }

@@ -149,6 +149,13 @@ func (m *memory) add(b *nsysdb.Batch) error {
 
 // flush takes in the events of one time stamp, in an order that does not depend on the rows' order in the table.
 func (m *memory) flush() {
+	if len(m.same) == 0 {
+		return
+	}
+	if m.a.memoryEnd == 0 {
+		m.a.memoryStart = m.same[0].time
+	}
+	m.a.memoryEnd = m.same[0].time
 	orderSame(m.same)
 	for i := range m.same {
 		m.event(&m.same[i])
@@ -290,13 +297,21 @@ func (m *memory) level(t *track, kind int64) *levelSweep {
 			ends = endOrder(t.proc.calls)
 			m.ends[t.proc] = ends
 		}
-		l = newLevelSweep(name, t.proc, ends, m.a.firstTime)
+		l = newLevelSweep(name, t.proc, ends, m.start())
 		t.levels[name] = l
 		if name == "device" {
 			t.dev = l
 		}
 	}
 	return l
+}
+
+// start is the time from which levels are told.
+func (m *memory) start() int64 {
+	if m.a.firstTime == maxTime {
+		return m.a.memoryStart
+	}
+	return min(m.a.firstTime, m.a.memoryStart)
 }
 
 // row is the count of the row that a place belongs to; the last count is for those without one.
