@@ -153,24 +153,28 @@ func (f *fonts) advance(r rune, bold int) float64 {
 	return float64(adv) / float64(upem)
 }
 
-// width is the width of s at a font size, with the kerning that text drawn in one piece has.
-func (f *fonts) width(s string, size vg.Length, bold int) vg.Length {
-	w := 0.0
+// kern is how much nearer r stands to last than their widths say, in ems; 0 unless both are of the built-in face.
+func (f *fonts) kern(last, r rune, bold int) float64 {
 	own := f.faces[bold]
+	a, errA := own.GlyphIndex(&f.buf, last)
+	b, errB := own.GlyphIndex(&f.buf, r)
+	if last == 0 || errA != nil || errB != nil || a == 0 || b == 0 {
+		return 0
+	}
 	upem := fixed.Int26_6(own.UnitsPerEm())
-	var last sfnt.GlyphIndex // of the built-in face; 0 after a character of another
+	k, err := own.Kern(&f.buf, a, b, upem, xfont.HintingNone)
+	if err != nil {
+		return 0
+	}
+	return float64(k) / float64(upem)
+}
+
+// width is the width of s at a font size.
+func (f *fonts) width(s string, size vg.Length, bold int) vg.Length {
+	w, last := 0.0, rune(0)
 	for _, r := range s {
-		w += f.advance(r, bold)
-		i, err := own.GlyphIndex(&f.buf, r)
-		if err != nil {
-			i = 0
-		}
-		if i != 0 && last != 0 {
-			if k, err := own.Kern(&f.buf, last, i, upem, xfont.HintingNone); err == nil {
-				w += float64(k) / float64(upem)
-			}
-		}
-		last = i
+		w += f.advance(r, bold) + f.kern(last, r, bold)
+		last = r
 	}
 	return vg.Length(w) * size
 }

@@ -79,6 +79,9 @@ func (pic *picture) newIterations(width vg.Length) iterationsPanel {
 		per = bs[0].n
 		title = fmt.Sprintf("Iterations, %d a column: lowest to highest, and peak", per)
 	}
+	if all := len(pic.track.Iterations); all > len(its) {
+		title += fmt.Sprintf(" (%d of %d)", len(its), all)
+	}
 	low, high = byteRange(low, high, true)
 	if low > 0 {
 		title += " (axis does not start at 0)"

@@ -135,6 +135,9 @@ func (pic *picture) draw() {
 
 	if entries := pic.phaseLegend(); len(entries) > 0 {
 		head := "Phases:"
+		if len(pic.track.Iterations) == 0 {
+			head = "Ranges:"
+		}
 		for _, it := range pic.view.its {
 			if len(it.Phases) > 0 {
 				if it.Phases[0].Inferred {
@@ -242,6 +245,9 @@ func (pic *picture) phaseLegend() []entry {
 		if seen[phase] {
 			entries = append(entries, entry{clean(phase), pic.swatch(pic.palette.color(phase))})
 		}
+	}
+	if len(entries) == 1 && seen[align.OtherPhase] {
+		return nil // no phases at all
 	}
 	if len(pic.track.Iterations) == 0 {
 		named := map[string]bool{}

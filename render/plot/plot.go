@@ -129,11 +129,10 @@ type view struct {
 	columns  int   // pixel columns over the whole picture
 	o        Options
 
-	its     []*align.Iteration // those shown, in time order
-	places  []int              // their places in Track.Iterations
-	onlySum bool               // not all of the track's iterations are shown
-	big     int                // place in its of the enlarged one; -1 for none
-	bigWhy  string             // how it was chosen
+	its    []*align.Iteration // those shown, in time order
+	places []int              // their places in Track.Iterations
+	big    int                // place in its of the enlarged one; -1 for none
+	bigWhy string             // how it was chosen
 }
 
 // stretch is a window of time that needs curves.
@@ -224,7 +223,6 @@ func (v *view) pickIterations(rep *align.Report, track *align.Track, o Options) 
 	for i := range track.Iterations {
 		it := &track.Iterations[i]
 		if o.Iterations != nil && (it.Index < o.Iterations[0] || it.Index > o.Iterations[1]) {
-			v.onlySum = true
 			continue
 		}
 		v.its = append(v.its, it)
@@ -278,7 +276,6 @@ func (v *view) pickTime(rep *align.Report, o Options) error {
 			its, places = append(its, it), append(places, v.places[i])
 		}
 	}
-	v.onlySum = v.onlySum || len(its) < len(v.its)
 	v.its, v.places = its, places
 	if len(its) == 0 {
 		if !v.timeline {

@@ -506,3 +506,40 @@ func TestBars(t *testing.T) {
 		t.Errorf("columns hold %d of 100 iterations, highest %d", n, top)
 	}
 }
+
+func BenchmarkWrite(b *testing.B) {
+	s := stopped()
+	windows, err := Windows(s.rep, s.track, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	curves := s.curves(windows)
+	for _, format := range []string{"png", "svg", "pdf"} {
+		b.Run(format, func(b *testing.B) {
+			for range b.N {
+				if _, err := Write(io.Discard, format, s.rep, s.track, curves, Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestRealExports draws the exports in testdata as the command does.
+func TestRealExports(t *testing.T) {
+	for file, want := range map[string][]string{
+		"cnn_default": {"468.31 MiB", "in iteration 0, phase optimizer", "steady iterations (1–7)", "NVIDIA H200", "flat at 468.31 MiB"},
+		"cpp_mem":     {"145.98 MiB", "NVTX domain solver", "Managed memory peaks at 8 MiB", "managed", "pinned host", "pool size", "pool in use"},
+	} {
+		path := filepath.Join("..", "..", "testdata", file+".sqlite")
+		if _, err := os.Stat(path); err != nil {
+			t.Fatal(err)
+		}
+		svg := drawExport(t, path, "svg", Options{})[file]
+		for _, s := range want {
+			if !hasText(t, svg, s) {
+				t.Errorf("picture of %s does not say %q", file, s)
+			}
+		}
+	}
+}

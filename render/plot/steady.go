@@ -65,7 +65,7 @@ func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
 		s.depth = max(s.depth, sp.Depth)
 	}
 	s.rows = min(s.depth, maxRows)
-	for s.rows > 1 && height-pic.pt(60+bandHeight*float64(s.rows)) < pic.pt(40) { // a small picture shows fewer depths
+	for s.rows > 1 && height-pic.pt(60+bandHeight*float64(s.rows)) < pic.pt(75) { // a small picture shows fewer depths
 		s.rows--
 	}
 	s.title = fmt.Sprintf("Iteration %d enlarged (%s), %s", it.Index, v.bigWhy, scale.Duration(it.End-it.Start))

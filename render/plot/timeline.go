@@ -23,6 +23,8 @@ var looks = map[string]lineLook{
 	"managed":   {"managed", color.RGBA{0xAA, 0x33, 0x77, 0xFF}, []float64{7, 2}},
 	"pinned":    {"pinned host", color.RGBA{0x00, 0x77, 0x5A, 0xFF}, []float64{3, 2}},
 	"pageable":  {"pageable host", color.RGBA{0x80, 0x80, 0x10, 0xFF}, []float64{1.5, 2}},
+	"allocated": {"tensors (PyTorch allocated)", color.RGBA{0x00, 0x72, 0xB2, 0xFF}, []float64{4, 1.5}},
+	"reserved":  {"cache (PyTorch reserved)", color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []float64{8, 1.5}},
 	"pool size": {"pool size", color.RGBA{0xB0, 0x4A, 0x00, 0xFF}, []float64{9, 2, 2, 2}},
 	"pool used": {"pool in use", color.RGBA{0x20, 0x60, 0xC0, 0xFF}, []float64{5, 2, 1.5, 2}},
 }
@@ -180,7 +182,7 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 		for _, g := range ts.groups() {
 			if g.squeezed {
 				xa, xb := a.x(g.from), a.x(g.to)
-				pic.line(pic.pt(2.4), white, nil, vg.Point{X: xa, Y: axisY}, vg.Point{X: xb, Y: axisY})
+				pic.line(pic.pt(2), white, nil, vg.Point{X: xa, Y: axisY}, vg.Point{X: xb, Y: axisY})
 				pic.line(pic.pt(1.8), ink, []float64{1.8, 2.2}, vg.Point{X: xa, Y: axisY}, vg.Point{X: xb, Y: axisY})
 			}
 		}
@@ -255,23 +257,46 @@ func failedCall(calls []align.FailedAlloc) string {
 	return clean(name)
 }
 
-// failedMarks puts an x on the device level for each failed call, one for each place.
+// failedMarks puts an x on the device level for each failed call, and under calls that follow each other closely how many
+// they are.
 func (pic *picture) failedMarks(calls []*align.FailedAlloc, lines []stairs, deviceAt int, a plotArea, cols int) {
-	last := vg.Length(-1e9)
-	for _, f := range calls {
-		x := a.x(f.Time)
-		if x-last < pic.pt(1) {
-			continue
+	st := style{size: small, bold: true, color: failed, align: 0.5}
+	var from, last, low vg.Length
+	n := 0
+	flush := func() {
+		if n > 1 {
+			s := strconv.Itoa(n) + "×"
+			x, y := (from+last)/2, low-pic.pt(14)
+			if y < a.y0+pic.pt(2) {
+				y = low + pic.pt(7)
+			}
+			w := pic.width(s, st) / 2
+			x = min(max(x, a.x0+w), a.x1-w)
+			pic.fill(x-w-pic.pt(1), y-pic.pt(1), x+w+pic.pt(1), y+pic.pt(7.5), under)
+			pic.text(s, x, y, st)
 		}
-		last = x
-		y := a.y0
+		n = 0
+	}
+	for _, f := range calls {
+		x, y := a.x(f.Time), a.y0
 		if deviceAt >= 0 {
 			i := min(int(a.scale.frac(f.Time)*float64(cols)), cols-1)
 			_, level := lines[deviceAt].at(i)
 			y = a.y(level)
 		}
-		pic.cross(vg.Point{X: x, Y: y}, pic.pt(3.2), pic.pt(1.4), failed)
+		if n > 0 && x-last > pic.pt(4) {
+			flush()
+		}
+		if n == 0 {
+			from, low = x, y
+		}
+		if n == 0 || x-last > pic.pt(1) {
+			pic.cross(vg.Point{X: x, Y: y}, pic.pt(3.2), pic.pt(1.4), failed)
+		}
+		last, low = x, min(low, y)
+		n++
 	}
+	flush()
 }
 
 // peakMark marks the highest device level in view with its value and place.
@@ -455,7 +480,7 @@ func (pic *picture) phaseLane(pieces []lanePiece, a plotArea, y0, y1 vg.Length, 
 		if l.named || !iterations {
 			st := style{size: small, color: readable(l.color), align: 0.5}
 			if s := pic.fit(clean(l.name), st, xb-xa-pic.pt(4)); s != "" {
-				pic.text(s, (xa+xb)/2, y0+pic.pt(3.5), st)
+				pic.text(s, (xa+xb)/2, y0+pic.pt(4.5), st) // clear of the axis, underscores too
 			}
 		}
 	})
