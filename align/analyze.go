@@ -22,6 +22,7 @@ type analysis struct {
 	names       []string // of ranges
 	domains     map[nsysdb.DomainID]string
 	spans       []span
+	pseudoNames map[string]int32
 	threadNames map[int64]string
 
 	mu     sync.Mutex // guards procs, byGPID and each process's tracks while tables are read at once
@@ -254,7 +255,8 @@ func (a *analysis) readRanges(ctx context.Context) error {
 		if clean := operators[r.Name]; clean >= 0 {
 			s.operator, s.name = true, clean
 		}
-		s.operator = s.operator || library[nsysdb.DomainID{GlobalPID: gpid, Domain: r.Domain}]
+		s.library = library[nsysdb.DomainID{GlobalPID: gpid, Domain: r.Domain}] || libraryName.MatchString(a.names[s.name])
+		s.operator = s.operator || s.library
 		s.thread = p.thread(r.TID)
 		s.thread.name = a.threadNames[r.TID]
 		s.thread.ranges = append(s.thread.ranges, int32(len(a.spans)))
@@ -270,7 +272,7 @@ func (a *analysis) readRanges(ctx context.Context) error {
 		for _, t := range p.threads {
 			t.helper = helperThread.MatchString(t.name)
 			t.sortRanges(a.spans)
-			t.cut(a.spans, func(*span) bool { return true })
+			t.segs = t.cut(a.spans, func(*span) bool { return true })
 		}
 		sort.Slice(p.threads, func(i, j int) bool { return p.threads[i].tid < p.threads[j].tid })
 	}

@@ -72,6 +72,9 @@ func (a *analysis) trackReport(t *track) *Track {
 	markTruncated(out)
 	markWarmup(out, a.rep.Collected.Memory)
 	out.Phases = phaseStats(out)
+	if a.opts.Infer == InferAlways {
+		out.Inferred = a.compareInferred(p)
+	}
 	a.ranges(out, p, uses)
 	a.failedAllocs(out, p)
 	if a.opts.Blocks {
@@ -204,7 +207,7 @@ func (a *analysis) iterations(out *Track, p *process, uses []Use) {
 	for k := range p.iters {
 		it := &p.iters[k]
 		s := &a.spans[it.span]
-		n := Iteration{Index: it.index, Name: a.names[s.name], Start: s.start, End: a.closed(s.end), Truncated: s.open, Use: uses[it.row]}
+		n := Iteration{Index: it.index, Name: a.names[s.name], Start: s.start, End: a.closed(s.end), Truncated: s.open || s.cut, Use: uses[it.row]}
 		if it.last > it.row {
 			n.Phases = make([]Phase, 0, it.last-it.row)
 		}

@@ -16,7 +16,9 @@ func (a *analysis) iterate(ctx context.Context, re *regexp.Regexp) error {
 	fams := make(map[*process][]*family)
 	for _, p := range a.procs {
 		fams[p] = a.families(p)
-		p.main = guessMain(a, fams[p])
+		if p.main = guessMain(a, fams[p]); p.main != nil {
+			p.mainSegs = p.main.segs
+		}
 	}
 	chosen := make(map[*process]*family)
 	for try := 0; ; try++ {
@@ -35,8 +37,22 @@ func (a *analysis) iterate(ctx context.Context, re *regexp.Regexp) error {
 				p.main, moved = f.thread, true
 			}
 		}
+		for _, p := range a.procs {
+			if p.main != nil {
+				p.mainSegs = p.main.segs
+			}
+		}
 		if !moved || try > 0 {
 			break
+		}
+	}
+	found, err := a.infer(ctx, chosen)
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := a.readCalls(ctx); err != nil {
+			return err
 		}
 	}
 	for _, p := range a.procs {
@@ -71,7 +87,13 @@ func (a *analysis) pick(p *process, fams []*family, re *regexp.Regexp) *family {
 
 // settle fixes a process's iterations and makes its rows.
 func (a *analysis) settle(p *process, fams []*family, f *family) {
-	p.from = IterationsFrom{How: "none", Why: whyNone(fams)}
+	if f == nil && p.from.How != "kernels" {
+		why := whyNone(fams)
+		if p.from.Why != "" {
+			why += "; " + p.from.Why
+		}
+		p.from = IterationsFrom{How: "none", Why: why}
+	}
 	var members []int32
 	if f != nil {
 		members = f.members
@@ -93,7 +115,10 @@ func (a *analysis) settle(p *process, fams []*family, f *family) {
 			a.warn("iteration_gap", "process %d: numbers %v are missing from the iterations %q", p.pid, gaps, f.pattern)
 		}
 	} else {
-		a.buildRows(p, nil)
+		a.buildRows(p, p.pseudo)
+		for i := range p.iters {
+			p.iters[i].index = i
+		}
 	}
 	for _, f := range fams {
 		share := f.share

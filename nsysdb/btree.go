@@ -215,6 +215,7 @@ type shape struct {
 	odd    bool  // some slot is slotOdd
 	texts  bool  // some slot is slotText
 	end    int32 // one past the last byte of the slots
+	size   int64 // bytes of the whole record
 }
 
 // A decoder finds wanted columns of records.
@@ -307,6 +308,7 @@ func (d *decoder) layout(header []byte, at int) *shape {
 			}
 		}
 	}
+	s.size = off
 	for _, sl := range s.slots {
 		s.odd = s.odd || sl.kind == slotOdd
 		s.texts = s.texts || sl.kind == slotText

@@ -64,6 +64,8 @@ func (p *pageScan) row(rowid int64, rec []byte, whole bool) error {
 	n := p.n
 	s := p.dec.shape(rec)
 	switch {
+	case whole && (s == nil || s.size != int64(len(rec))):
+		return p.db.file.damaged("table %s has a row that makes no sense", p.t.name)
 	case s != nil && !s.odd && !s.texts && int(s.end) <= len(rec):
 		for i := range s.slots {
 			sl := &s.slots[i]
@@ -73,8 +75,6 @@ func (p *pageScan) row(rowid int64, rec []byte, whole bool) error {
 			}
 			p.full[i][n] = v
 		}
-	case whole && (s == nil || int(s.end) > len(rec)):
-		return p.db.file.damaged("table %s has a row that makes no sense", p.t.name)
 	default:
 		r, err := p.odd.row(rowid)
 		if err != nil {

@@ -24,6 +24,7 @@ type common struct {
 	iteration string
 	domain    string
 	threads   string
+	infer     string
 	process   string
 	device    int
 	hasDevice bool
@@ -83,6 +84,7 @@ func (c *common) flags(cmd *cobra.Command) {
 	f.StringVar(&c.iteration, "iteration", "", "regular `expression` that the names of iteration ranges match: a name, domain:name or outer/inner path; default: found")
 	f.StringVar(&c.domain, "domain", "", "look for iterations in this NVTX `domain` only (\":\" is the default domain)")
 	f.StringVar(&c.threads, "threads", "any", "`any` gives work of a thread without ranges (PyTorch's backward) to the range open on the iterations' thread; same does not, as NVIDIA's own scripts")
+	f.StringVar(&c.infer, "infer", "auto", "infer iterations and phases from the GPU work: `auto` where there are no ranges for them, always also to compare with the ranges, or off")
 	f.StringVar(&c.process, "process", "", "only this process, by `pid or name`")
 	f.IntVar(&c.device, "device", 0, "only this device, by the process's own `number`")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -90,12 +92,17 @@ func (c *common) flags(cmd *cobra.Command) {
 		if c.threads != "any" && c.threads != "same" {
 			return usage("--threads %q: say any or same", c.threads)
 		}
+		if _, ok := inferModes[c.infer]; !ok {
+			return usage("--infer %q: say auto, always or off", c.infer)
+		}
 		return nil
 	}
 }
 
+var inferModes = map[string]align.Infer{"auto": align.InferAuto, "always": align.InferAlways, "off": align.InferOff}
+
 func (c *common) options() align.Options {
-	return align.Options{Iteration: c.iteration, Domain: c.domain, SameThread: c.threads == "same"}
+	return align.Options{Infer: inferModes[c.infer], Iteration: c.iteration, Domain: c.domain, SameThread: c.threads == "same"}
 }
 
 // reports checks that a command was given reports.

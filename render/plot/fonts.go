@@ -153,11 +153,24 @@ func (f *fonts) advance(r rune, bold int) float64 {
 	return float64(adv) / float64(upem)
 }
 
-// width is the width of s at a font size. Kerning is left out, which makes it an upper bound in practice.
+// width is the width of s at a font size, with the kerning that text drawn in one piece has.
 func (f *fonts) width(s string, size vg.Length, bold int) vg.Length {
 	w := 0.0
+	own := f.faces[bold]
+	upem := fixed.Int26_6(own.UnitsPerEm())
+	var last sfnt.GlyphIndex // of the built-in face; 0 after a character of another
 	for _, r := range s {
 		w += f.advance(r, bold)
+		i, err := own.GlyphIndex(&f.buf, r)
+		if err != nil {
+			i = 0
+		}
+		if i != 0 && last != 0 {
+			if k, err := own.Kern(&f.buf, last, i, upem, xfont.HintingNone); err == nil {
+				w += float64(k) / float64(upem)
+			}
+		}
+		last = i
 	}
 	return vg.Length(w) * size
 }

@@ -310,13 +310,3 @@ func (p *painter) wrap(s string, st style, w vg.Length, n int) []string {
 	}
 	return lines
 }
-
-// turned draws s upwards, centred on (x, y).
-func (p *painter) turned(s string, x, y vg.Length, st style) {
-	p.c.Push()
-	p.c.Translate(vg.Point{X: x, Y: y})
-	p.c.Rotate(math.Pi / 2)
-	st.align = 0.5
-	p.text(s, 0, 0, st)
-	p.c.Pop()
-}
