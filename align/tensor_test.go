@@ -9,8 +9,8 @@ import (
 	"nsysmem/torchmem"
 )
 
-// truth is what the training script read from PyTorch's own meters while it was profiled.
-type truth struct {
+// meterTruth is what the training script read from PyTorch's own meters while it was profiled.
+type meterTruth struct {
 	Params int64
 	Truth  []struct {
 		Step      int
@@ -22,13 +22,13 @@ type truth struct {
 	}
 }
 
-func readTruth(t *testing.T, export string) *truth {
+func readMeters(t *testing.T, export string) *meterTruth {
 	t.Helper()
 	data, err := os.ReadFile(strings.TrimSuffix(export, ".sqlite") + ".truth.json")
 	if err != nil {
 		return nil
 	}
-	out := &truth{}
+	out := &meterTruth{}
 	if err := json.Unmarshal(data, out); err != nil {
 		t.Logf("%s: %v", export, err)
 		return nil
@@ -65,7 +65,7 @@ func levelUse(u *Use, level string) *MemoryUse {
 func TestMeters(t *testing.T) {
 	compared := 0
 	for _, export := range exports(t) {
-		tr, snap := readTruth(t, export), readSnapshot(t, export)
+		tr, snap := readMeters(t, export), readSnapshot(t, export)
 		if tr == nil || snap == nil || len(tr.Truth) == 0 {
 			continue
 		}
