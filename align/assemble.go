@@ -241,6 +241,9 @@ func (a *analysis) iterations(out *Track, p *process, uses []Use) {
 			if w.span >= 0 && a.spans[w.span].open {
 				n.Truncated = true
 			}
+			if w.kind == rowOther { // the rest of inferred phases is inferred like them
+				ph.Inferred = slices.ContainsFunc(n.Phases, func(p Phase) bool { return p.Inferred })
+			}
 			n.Phases = append(n.Phases, ph)
 		}
 		out.Iterations = append(out.Iterations, n)
