@@ -24,6 +24,7 @@ type analysis struct {
 	names       []string // of ranges
 	domains     map[nsysdb.DomainID]string
 	spans       []span
+	pseudoNames map[string]int32
 	threadNames map[int64]string
 
 	mu     sync.Mutex // guards procs, byGPID and each process's tracks while tables are read at once
@@ -41,6 +42,8 @@ type analysis struct {
 	failed      []failedCall
 	vmm         []int64 // cuMemCreate and alike, by process
 	classes     classes
+	keepBlocks  bool // blocks are wanted: for themselves, or as tensors
+	keepNames   bool // names of allocating and freeing calls are wanted
 
 	firstTime, lastTime    int64 // ns; of API calls, ranges and the capture
 	timed                  bool  // firstTime and lastTime are known
@@ -80,8 +83,10 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 		a.threadNames[t.GlobalTID] = t.Name
 	}
 	a.collected(meta)
+	a.keepNames = opts.Blocks || opts.Snapshot != nil
+	a.keepBlocks = a.keepNames
 	a.firstTime, a.lastTime = meta.CaptureStart, meta.CaptureEnd
-	a.timed = a.firstTime != 0 || a.lastTime != 0
+	a.timed = a.lastTime > a.firstTime
 	if err := a.readRanges(ctx); err != nil {
 		return nil, err
 	}
@@ -89,6 +94,9 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 		return nil, err
 	}
 	if err := a.readEvents(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.joinSnapshot(); err != nil {
 		return nil, err
 	}
 	a.assemble()
@@ -279,7 +287,8 @@ func (a *analysis) readRanges(ctx context.Context) error {
 		if clean := operators[r.Name]; clean >= 0 {
 			s.operator, s.name = true, clean
 		}
-		s.operator = s.operator || library[nsysdb.DomainID{GlobalPID: gpid, Domain: r.Domain}]
+		s.library = library[nsysdb.DomainID{GlobalPID: gpid, Domain: r.Domain}] || libraryName.MatchString(a.names[s.name])
+		s.operator = s.operator || s.library
 		s.thread = p.thread(r.TID)
 		s.thread.name = a.threadNames[r.TID]
 		s.thread.ranges = append(s.thread.ranges, int32(len(a.spans)))
@@ -295,7 +304,7 @@ func (a *analysis) readRanges(ctx context.Context) error {
 		for _, t := range p.threads {
 			t.helper = helperThread.MatchString(t.name)
 			t.sortRanges(a.spans)
-			t.cut(a.spans, func(*span) bool { return true })
+			t.segs = t.cut(a.spans, func(*span) bool { return true })
 		}
 		sort.Slice(p.threads, func(i, j int) bool { return p.threads[i].tid < p.threads[j].tid })
 	}

@@ -92,8 +92,19 @@ func (a *analysis) trackReport(t *track) *Track {
 	markTruncated(out)
 	markWarmup(out, a.rep.Collected.Memory)
 	out.Phases = phaseStats(out)
+	if a.opts.Infer == InferAlways {
+		out.Inferred = a.compareInferred(p)
+	}
 	a.ranges(out, p, uses)
 	a.failedAllocs(out, p)
+	out.Theory = theory(a.opts)
+	t.sortBlocks()
+	switch {
+	case t.snapshot != nil:
+		a.snapshotTensors(out, t)
+	case a.keepBlocks:
+		a.driverTensors(out, t)
+	}
 	if a.opts.Blocks {
 		a.blocks(out, t)
 	}
@@ -227,7 +238,7 @@ func (a *analysis) iterations(out *Track, p *process, uses []Use) {
 	for k := range p.iters {
 		it := &p.iters[k]
 		s := &a.spans[it.span]
-		n := Iteration{Index: it.index, Name: a.names[s.name], Start: s.start, End: a.closed(s.end), Truncated: s.open, Use: uses[it.row]}
+		n := Iteration{Index: it.index, Name: a.names[s.name], Start: s.start, End: a.closed(s.end), Truncated: s.open || s.cut, Use: uses[it.row]}
 		if it.last > it.row {
 			n.Phases = make([]Phase, 0, it.last-it.row)
 		}

@@ -13,6 +13,9 @@ import (
 var operatorName = regexp.MustCompile(`^(?:[a-z_0-9]*(?:aten|prims?|c10|c10d|torch|torchvision|autograd|nccl|quantized|cub|thrust|cudnn|cublas)[a-z_0-9]*)::` +
 	`|Backward\d+\b|\bseq = \d+|op_id = \d+|^Optimizer\.\w+#|^enumerate\(DataLoader\)|^torch\.|^nccl[A-Z:]`)
 
+// Names of ranges that libraries push in the program's own domain.
+var libraryName = regexp.MustCompile(`^(?:cub|thrust|cudnn|cublas|nccl)::|^nccl[A-Z:]`)
+
 // Domains that libraries mark their own ranges with; whole words, any case.
 var libraryDomain = regexp.MustCompile(`(?i)^(?:nccl|cccl|cub|thrust|cublas(?:lt|xt|mp)?|cudnn(?:_\w+)?|cusparse|cusolver|cufft|curand|tsl|nvshmem|ucx|ucp|mpi|libcudf|libkvikio|cutlass|cutensor|nvjpeg|nvtx_internal|python-gil|cupy|cupti|dali|numba)(?:\b|$)`)
 

@@ -97,7 +97,7 @@ func scriptOf(t testing.TB, data []byte) *script {
 
 // checkScript compares an export with the reference, with itself in another order, and with its own curves.
 func checkScript(t *testing.T, s *script) {
-	opts := Options{Iteration: refIteration.String(), Blocks: true, Kernels: true, Spans: true}
+	opts := Options{Iteration: refIteration.String(), Infer: InferOff, Blocks: true, Kernels: true, Spans: true}
 	path := s.export()
 	rep := analyze(t, path, opts)
 	compareReference(t, s, rep)

@@ -11,14 +11,15 @@ import (
 
 // A track is one process on one device while it is being read.
 type track struct {
-	proc   *process
-	device int64
-	levels map[string]*levelSweep
-	dev    *levelSweep // levels["device"]; nil until it has events
-	pool   poolSum
-	gpu    gpuSum
-	copies copySum
-	blocks []rawBlock
+	proc     *process
+	device   int64
+	levels   map[string]*levelSweep
+	dev      *levelSweep // levels["device"]; nil until it has events
+	pool     poolSum
+	gpu      gpuSum
+	copies   copySum
+	blocks   []rawBlock
+	snapshot *match // the device of a snapshot that belongs to the track; nil for none
 }
 
 // A rawBlock is a block by ids; names are looked up when the report is made.
@@ -105,7 +106,7 @@ func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
 	}
 	m.pool = pool
 	scan := nsysdb.Scan{Table: nsysdb.MemoryUsage, Columns: memoryColumns, Sorted: sorted}
-	if !a.opts.Blocks {
+	if !a.keepBlocks {
 		scan.Columns = memoryColumns[:len(memoryColumns)-1]
 	}
 	var done progress
@@ -160,6 +161,9 @@ func (m *memory) add(b *nsysdb.Batch) error {
 
 // flush takes in the events of one time stamp, in an order that does not depend on the rows' order in the table.
 func (m *memory) flush() {
+	if len(m.same) == 0 {
+		return
+	}
 	orderSame(m.same)
 	for i := range m.same {
 		m.event(&m.same[i])
@@ -284,7 +288,7 @@ func (m *memory) free(e *memEvent) {
 }
 
 func (m *memory) keep(b liveBlock, address, end int64, at place, corr int64, lost bool, diedN int64) {
-	if m.a.opts.Blocks {
+	if m.a.keepBlocks {
 		b.track.blocks = append(b.track.blocks, rawBlock{start: b.start, end: end, address: address, bytes: b.bytes,
 			kind: b.kind, stream: b.stream, born: b.born, died: at, bornCorr: b.corr, diedBy: corr, lost: lost, bornN: b.n, diedN: diedN})
 	}
@@ -312,13 +316,22 @@ func (m *memory) level(t *track, kind int64) *levelSweep {
 			ends = endOrder(t.proc.calls)
 			m.ends[t.proc] = ends
 		}
-		l = newLevelSweep(name, t.proc, ends, m.a.firstTime)
+		l = newLevelSweep(name, t.proc, ends, m.start())
 		t.levels[name] = l
 		if name == "device" {
 			t.dev = l
 		}
 	}
 	return l
+}
+
+// start is the time from which levels are told.
+func (m *memory) start() int64 {
+	first := m.a.memoryTime.first
+	if m.a.timed {
+		first = min(first, m.a.firstTime)
+	}
+	return first
 }
 
 // row is the count of the row that a place belongs to; the last count is for those without one.

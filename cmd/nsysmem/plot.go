@@ -20,7 +20,6 @@ type plotFlags struct {
 	out              output
 	view, from, to   string
 	iterations, size string
-	format           string
 	picture          plot.Options
 	ending           string
 }
