@@ -1,7 +1,9 @@
 package batch
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"nsysmem/align"
 	"nsysmem/render/plot"
@@ -34,8 +36,11 @@ func (c *comparison) picture() *plot.Runs {
 	return p
 }
 
-// lines adds the levels by iteration: a line for each job, and for each run of none, while these can be told apart;
-// else one over all of them.
+// highestLines are the runs or jobs drawn by themselves where there are too many to draw all.
+const highestLines = 5
+
+// lines adds the levels by iteration: a line for each job, and for each run of none, while these can be told apart; else
+// one over all of them, and those that came highest.
 func (c *comparison) lines(p *plot.Runs) error {
 	var groups []group
 	if c.ranked {
@@ -46,12 +51,14 @@ func (c *comparison) lines(p *plot.Runs) error {
 			groups = append(groups, group{name: c.refs[i].label, members: []int{i}})
 		}
 	}
-	if len(groups) > plot.MaxRunLines {
+	tooMany := len(groups) > plot.MaxRunLines
+	if tooMany {
 		all := group{name: fmt.Sprintf("all %d runs", len(c.refs))}
 		for i := range c.refs {
 			all.members = append(all.members, i)
 		}
-		groups, p.Over = []group{all}, "runs"
+		slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(c.highest(&b), c.highest(&a)) })
+		groups, p.Over = append([]group{all}, groups[:highestLines]...), "runs"
 	}
 	for i := range groups {
 		g := &groups[i]
@@ -64,7 +71,11 @@ func (c *comparison) lines(p *plot.Runs) error {
 		for _, r := range g.rows {
 			// A program that counts anew would draw the line back to where it began.
 			if s := &r.have[ofPeak]; s.n > 0 && r.key.before == 0 {
-				line.Points = append(line.Points, plot.RunPoint{Iteration: int64(r.key.index), Low: s.low, Mid: s.mid, High: s.top})
+				pt := plot.RunPoint{Iteration: int64(r.key.index), Low: s.low, Mid: s.mid, High: s.top}
+				if tooMany && i > 0 {
+					pt.Low, pt.High = s.mid, s.mid // the one range is that over all
+				}
+				line.Points = append(line.Points, pt)
 			}
 		}
 		if len(line.Points) > 0 {
@@ -72,4 +83,16 @@ func (c *comparison) lines(p *plot.Runs) error {
 		}
 	}
 	return nil
+}
+
+// highest is the highest peak of a group's members.
+func (c *comparison) highest(g *group) int64 {
+	high := int64(-1)
+	for _, m := range g.members {
+		h, t := c.track(&c.refs[m])
+		if l := t.device(); l != nil && h.Collected.Memory {
+			high = max(high, l.Peak)
+		}
+	}
+	return high
 }

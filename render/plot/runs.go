@@ -256,7 +256,8 @@ func (pic *picture) runLines(r *Runs, x0, y0, x1, y1 vg.Length) {
 			top, bottom = append(top, vg.Point{X: x(p.Iteration), Y: a.y(p.High)}), append(bottom, vg.Point{X: x(p.Iteration), Y: a.y(p.Low)})
 		}
 		if band {
-			pic.polygon(mix(runColours[i%len(runColours)].c, white, 0.72), append(top, reversed(bottom)...))
+			c := runColours[i%len(runColours)].c
+			pic.polygon(color.NRGBA{c.R, c.G, c.B, 0x48}, append(top, reversed(bottom)...)) // one may lie over another
 		}
 	}
 	for i, points := range lines {

@@ -193,7 +193,7 @@ var chartColours = []string{"E08214", "1F4E79", "4393C3", "548235", "7F7F7F"}
 func (c *Chart) chart() *excelize.Chart {
 	from, to := c.From+2, min(c.To+1, c.From+1+chartPoints, maxRows)
 	out := &excelize.Chart{Type: excelize.Col, Title: title(c.Title), YAxis: axis(),
-		XAxis: excelize.ChartAxis{TickLabelSkip: max(1, (to-from)/20), TickLabelPosition: excelize.ChartTickLabelLow}}
+		XAxis: excelize.ChartAxis{Font: axisFont, TickLabelSkip: max(1, (to-from)/20), TickLabelPosition: excelize.ChartTickLabelLow}}
 	if c.Lines {
 		out.Type = excelize.Line
 	}
@@ -204,12 +204,11 @@ func (c *Chart) chart() *excelize.Chart {
 		out.XAxis.Title = title(c.XTitle)
 	}
 	for i, col := range c.Values {
-		fill := excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{chartColours[i%len(chartColours)]}}
+		fill := solid(chartColours[i%len(chartColours)])
 		s := excelize.ChartSeries{Name: cells(c.Table, col, 1, 1), Categories: cells(c.Table, c.Categories, from, max(from, to)),
 			Values: cells(c.Table, col, from, max(from, to)), Fill: fill}
 		if c.Lines {
-			s.Fill = excelize.Fill{}
-			s.Line = excelize.LineOptions{Width: 2, Fill: fill}
+			s.Line = excelize.LineOptions{Width: 2}
 			s.Marker = excelize.ChartMarker{Symbol: "none"}
 			if to-from < 40 {
 				s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: fill}
