@@ -207,6 +207,14 @@ const (
 	slotOdd // a floating-point number or a blob, or not in the record
 )
 
+// value is the value of an integer or a constant.
+func (sl *slot) value(rec []byte) int64 {
+	if sl.kind != slotInt {
+		return sl.n
+	}
+	return int64(binary.BigEndian.Uint64(rec[sl.off:sl.off+8])) >> (sl.shift & 63)
+}
+
 // A shape is how a record lays out its columns, as its header says. Rows of one table have few shapes, so each is
 // worked out once.
 type shape struct {
@@ -215,6 +223,7 @@ type shape struct {
 	odd    bool  // some slot is slotOdd
 	texts  bool  // some slot is slotText
 	end    int32 // one past the last byte of the slots
+	size   int64 // bytes of the whole record
 }
 
 // A decoder finds wanted columns of records.
@@ -307,6 +316,7 @@ func (d *decoder) layout(header []byte, at int) *shape {
 			}
 		}
 	}
+	s.size = off
 	for _, sl := range s.slots {
 		s.odd = s.odd || sl.kind == slotOdd
 		s.texts = s.texts || sl.kind == slotText

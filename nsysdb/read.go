@@ -86,9 +86,8 @@ var errOutOfOrder = errors.New("out of order")
 
 // field says how one column of a scan is read.
 type field struct {
-	dst      int // index in Scan.Columns
-	nullable bool
-	enum     *enum
+	dst  int // index in Scan.Columns
+	enum *enum
 }
 
 // plan makes the statement for a part of a scan.
@@ -100,7 +99,7 @@ func (db *DB) plan(scan *Scan, t *table, part, parts int) (string, []field) {
 			continue
 		}
 		col := t.columns[db.cols[scan.Table][c]]
-		fields = append(fields, field{i, !col.notNull || !col.integer, db.enums[scan.Table][c]})
+		fields = append(fields, field{i, db.enums[scan.Table][c]})
 		names = append(names, ident(col.name))
 	}
 	if names == nil {
@@ -197,7 +196,7 @@ func (s *stmt) fill(fields []field, cols [][]int64) (n int, more bool, err error
 		}
 		for i := range fields {
 			v := sqlite3.Xsqlite3_column_int64(tls, p, int32(i))
-			if v == 0 && fields[i].nullable && s.isNull(i) {
+			if v == 0 && s.isNull(i) {
 				v = Null
 			}
 			cols[i][n] = v

@@ -21,8 +21,6 @@ type table struct {
 
 type column struct {
 	name    string
-	integer bool // declared such that SQLite stores whole numbers as integers
-	notNull bool
 	primary bool // part of the primary key
 }
 
@@ -137,8 +135,7 @@ func (s *schema) describe(name string) (*table, error) {
 		if r.int(6) == 1 { // hidden
 			return nil
 		}
-		c := column{name: r.string(1), notNull: r.int(3) != 0, primary: r.int(5) > 0}
-		c.integer = strings.Contains(strings.ToUpper(r.string(2)), "INT")
+		c := column{name: r.string(1), primary: r.int(5) > 0}
 		t.byName[strings.ToLower(c.name)] = len(t.columns)
 		t.columns = append(t.columns, c)
 		return nil

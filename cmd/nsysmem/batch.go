@@ -69,6 +69,7 @@ Slurm array or a Kubernetes indexed job, or what --shard says. Then batch merge 
 // flags adds the flags that say what is done, on whatever machine.
 func (f *batchFlags) flags(cmd *cobra.Command) {
 	g := cmd.Flags()
+	g.MarkHidden("snapshot") // one snapshot is of one report
 	g.StringVarP(&f.out, "output", "o", "", "`folder` of the batch")
 	g.IntVarP(&f.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "reports done at once, and processor cores used; each takes memory")
 	g.BoolVar(&f.plot, "plot", false, "draw each report")
@@ -81,6 +82,9 @@ func batchArgs(f *batchFlags) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := reports(cmd, args); err != nil {
 			return err
+		}
+		if cmd.Flags().Changed("snapshot") {
+			return usage("--snapshot: a snapshot is of one report: use nsysmem report or summary")
 		}
 		if f.out == "" {
 			return usage("-o is missing: name the folder of the batch")

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"nsysmem/align"
 	"nsysmem/internal/export"
+	"nsysmem/torchmem"
 )
 
 // An opened is a report that was opened.
@@ -33,6 +35,9 @@ func (c *common) open(ctx context.Context, path string) (*opened, error) {
 // analyze aligns a report and keeps the tracks asked for.
 func (c *common) analyze(ctx context.Context, db *opened, opts align.Options) (*align.Report, error) {
 	if err := c.pattern(); err != nil {
+		return nil, err
+	}
+	if err := c.readSnapshot(&opts); err != nil {
 		return nil, err
 	}
 	p := newProgress(c, db.given)
@@ -68,6 +73,23 @@ func (c *common) keep(rep *align.Report, given string) error {
 		}
 	}
 	return lacking("%q: no range matches --iteration %q: nsysmem info lists the ranges", given, c.iteration)
+}
+
+// readSnapshot reads the file of --snapshot. Nothing in it is run: see torchmem.
+func (c *common) readSnapshot(opts *align.Options) error {
+	if c.snapshot == "" {
+		return nil
+	}
+	f, err := os.Open(c.snapshot)
+	if err != nil {
+		return fmt.Errorf("snapshot %q: %w", c.snapshot, err)
+	}
+	defer f.Close()
+	if opts.Snapshot, err = torchmem.Read(f, torchmem.Options{}); err != nil {
+		return fmt.Errorf("snapshot %q: %w", c.snapshot, err)
+	}
+	opts.SnapshotName = c.snapshot
+	return nil
 }
 
 // pick keeps the tracks of --process and --device.

@@ -16,7 +16,7 @@ func byteTicks(lo, hi int64, n int) []plot.Tick {
 	if hi <= lo {
 		span = 1
 	}
-	n = max(n, 2)
+	n = min(max(n, 2), 9)
 	step := uint64(1)
 	for span/step >= uint64(n) {
 		step <<= 1
@@ -29,7 +29,7 @@ func byteTicks(lo, hi int64, n int) []plot.Tick {
 	}
 	unit, name := uint64(1), "B"
 	for i, u := range []string{"KiB", "MiB", "GiB", "TiB", "PiB"} {
-		if s := uint64(1) << (10 * (i + 1)); step >= s/4 {
+		if s := uint64(1) << (10 * (i + 1)); step >= s/8 && uint64(hi) >= s {
 			unit, name = s, u
 		}
 	}
@@ -53,24 +53,28 @@ type timeAxis struct {
 	ticks []plot.Tick
 }
 
-// newTimeAxis marks from to to, counted from zero, with at most n marks.
-func newTimeAxis(from, to, zero int64, n int) timeAxis {
+// newTimeAxis marks from to to, counted from zero, with at most n marks, in the unit that suits a stretch of length whole;
+// 0 for that of from to to.
+func newTimeAxis(from, to, zero, whole int64, n int) timeAxis {
 	a := timeAxis{zero: zero, unit: "ns"}
 	span := to - from
+	if whole == 0 {
+		whole = span
+	}
 	size := int64(1)
 	for _, u := range []struct {
 		size int64
 		name string
 	}{{1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}} {
-		if span >= 2*u.size {
+		if whole >= 2*u.size {
 			size, a.unit = u.size, u.name
 		}
 	}
 	// Marks of a short stretch late in a report would be long numbers that differ in their last digits alone.
-	if span > 0 && (from-zero)/span >= 2000 {
+	if span > 0 && whole == span && (from-zero)/span >= 2000 {
 		a.zero, a.after = from, true
 	}
-	step := niceStep(float64(span), max(n, 2))
+	step := niceStep(float64(span), max(n, 1))
 	for k := int64(math.Ceil(float64(from-a.zero) / step)); len(a.ticks) <= 2*n+4; k++ {
 		v := float64(k) * step
 		if v > float64(to-a.zero) {
@@ -131,11 +135,11 @@ type plotArea struct {
 	x0, y0, x1, y1 vg.Length
 	from, to       int64 // ns
 	low, high      int64 // bytes
+	scale          timeScale
 }
 
 func (a plotArea) x(t int64) vg.Length {
-	f := float64(t-a.from) / float64(max(a.to-a.from, 1))
-	return a.x0 + (a.x1-a.x0)*vg.Length(min(max(f, 0), 1))
+	return a.x0 + (a.x1-a.x0)*vg.Length(a.scale.frac(t))
 }
 
 func (a plotArea) y(bytes int64) vg.Length {

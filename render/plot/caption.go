@@ -42,7 +42,7 @@ func (pic *picture) peakText() string {
 		s += " The recording started when memory was live already, so that levels are lower bounds."
 	}
 	for _, kind := range []string{"managed", "pinned"} {
-		if l := pic.level(kind); l != nil && l.Peak > 0 {
+		if l := pic.level(kind); l != nil && l.Peak > lv.Peak/500 {
 			s += fmt.Sprintf(" %s memory peaks at %s.", strings.ToUpper(kind[:1])+kind[1:], scale.Bytes(l.Peak))
 		}
 	}
@@ -115,24 +115,24 @@ func (pic *picture) foundText() string {
 	if f.Pattern != "" {
 		name = " “" + short(f.Pattern) + "”"
 	}
-	if f.Domain != "" {
-		name += " in domain " + short(f.Domain)
-	}
 	var s string
 	switch {
 	case len(pic.track.Iterations) == 0:
 		s = "No iterations were found"
 	case f.How == "kernels":
-		s = fmt.Sprintf("Iterations: %d, inferred from GPU work (confidence %.0f %%)", n, f.Confidence*100)
-	case f.How == "pattern":
-		s = fmt.Sprintf("Iterations: %d ranges that match%s", n, name)
-	default:
+		s = fmt.Sprintf("Iterations: %d inferred from GPU work, confidence %.0f %%", n, f.Confidence*100)
+	case why == "":
 		s = fmt.Sprintf("Iterations: %d NVTX ranges%s", n, name)
+	default:
+		s, why = "Iterations: "+why, ""
 	}
 	if why != "" {
 		s += ": " + why
 	}
-	s = strings.TrimRight(s, ".") + "."
+	if f.Domain != "" {
+		s += " (NVTX domain " + short(f.Domain) + ")"
+	}
+	s = sentence(s)
 	if len(f.Gaps) > 0 {
 		s += " Numbers missing: " + list(f.Gaps) + "."
 	}
@@ -144,16 +144,46 @@ func (pic *picture) troubleText() string {
 	var s []string
 	if failed := pic.track.Failed; len(failed) > 0 {
 		text := fmt.Sprintf("%d %s failed, the first %s", len(failed), plural(failedCall(failed), len(failed)), pic.failedWhere(&failed[0]))
-		s = append(s, strings.TrimRight(strings.TrimSpace(text), ",")+".")
+		s = append(s, sentence(text))
+	}
+	if f := pic.findings(); len(f) > 0 {
+		text := "Finding: "
+		if len(f) > 1 {
+			text = fmt.Sprintf("%d findings, the first: ", len(f))
+		}
+		s = append(s, sentence(text+short2(f[0].Text, 200)))
 	}
 	if w := pic.rep.Warnings; len(w) > 0 {
 		text := "1 warning: "
 		if len(w) > 1 {
 			text = fmt.Sprintf("%d warnings, the first: ", len(w))
 		}
-		s = append(s, text+strings.TrimRight(short2(w[0].Text, 200), ".")+".")
+		s = append(s, sentence(text+short2(w[0].Text, 200)))
 	}
 	return strings.Join(s, " ")
+}
+
+// findings are those of this track that the caption does not say anyway.
+func (pic *picture) findings() []align.Finding {
+	var out []align.Finding
+	for _, f := range pic.rep.Findings {
+		pid, known := f.Evidence["pid"].(int64)
+		device, _ := f.Evidence["device"].(int64)
+		if known && (pid != pic.track.PID || device != pic.track.Device) || f.ID == "truncated" || f.ID == "failed_allocs" {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// sentence ends s with a full stop unless it has an end.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "!") {
+		return s
+	}
+	return s + "."
 }
 
 func plural(name string, n int) string {

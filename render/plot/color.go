@@ -103,17 +103,25 @@ func newPalette(track *align.Track) *palette {
 		p.order = append(p.order, align.OtherPhase)
 	}
 
-	children := map[string]int{}
+	children, place := map[string]int{}, map[string]int{}
 	for _, path := range paths {
 		if depth[path] <= 1 {
 			continue
 		}
 		parent := p.parent(path)
-		top := p.top[parent]
-		p.top[path] = top
-		// Neighbours differ in tint, deeper ones are lighter; all keep the hue of their top-level phase.
-		f := 0.22 + 0.16*float64(min(depth[path]-2, 2)) + 0.26*float64(children[parent]%2)
+		p.top[path] = p.top[parent]
+		place[path] = children[parent]
 		children[parent]++
+	}
+	for _, path := range paths {
+		if depth[path] <= 1 {
+			continue
+		}
+		// Siblings go from dark to light in order, so that a legend can be followed; all keep their top-level phase's hue.
+		top, f := p.top[path], 0.3
+		if n := children[p.parent(path)]; n > 1 {
+			f = 0.15 + 0.6*float64(place[path])/float64(n-1)
+		}
 		base, ok := p.colors[top]
 		if !ok {
 			base = other

@@ -153,11 +153,28 @@ func (f *fonts) advance(r rune, bold int) float64 {
 	return float64(adv) / float64(upem)
 }
 
-// width is the width of s at a font size. Kerning is left out, which makes it an upper bound in practice.
+// kern is how much nearer r stands to last than their widths say, in ems; 0 unless both are of the built-in face.
+func (f *fonts) kern(last, r rune, bold int) float64 {
+	own := f.faces[bold]
+	a, errA := own.GlyphIndex(&f.buf, last)
+	b, errB := own.GlyphIndex(&f.buf, r)
+	if last == 0 || errA != nil || errB != nil || a == 0 || b == 0 {
+		return 0
+	}
+	upem := fixed.Int26_6(own.UnitsPerEm())
+	k, err := own.Kern(&f.buf, a, b, upem, xfont.HintingNone)
+	if err != nil {
+		return 0
+	}
+	return float64(k) / float64(upem)
+}
+
+// width is the width of s at a font size.
 func (f *fonts) width(s string, size vg.Length, bold int) vg.Length {
-	w := 0.0
+	w, last := 0.0, rune(0)
 	for _, r := range s {
-		w += f.advance(r, bold)
+		w += f.advance(r, bold) + f.kern(last, r, bold)
+		last = r
 	}
 	return vg.Length(w) * size
 }

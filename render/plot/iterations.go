@@ -49,10 +49,18 @@ func bars(its []*align.Iteration, columns int) []bar {
 	return out
 }
 
-// iterations draws a column per iteration: its bar from start to end level, its whisker up to the peak.
-func (pic *picture) iterations(x0, y0, x1, y1 vg.Length) {
+// iterationsPanel is the panel of columns before it is drawn.
+type iterationsPanel struct {
+	head
+	bars      []bar
+	per       int // iterations a column
+	low, high int64
+}
+
+// newIterations prepares the panel for a width.
+func (pic *picture) newIterations(width vg.Length) iterationsPanel {
 	its := pic.view.its
-	columns := int((x1 - x0 - pic.pt(60)) / pic.pt(3))
+	columns := int((width - pic.pt(60)) / pic.pt(3))
 	bs := bars(its, columns)
 
 	low, high := its[0].Memory.Start, int64(0)
@@ -71,9 +79,11 @@ func (pic *picture) iterations(x0, y0, x1, y1 vg.Length) {
 		per = bs[0].n
 		title = fmt.Sprintf("Iterations, %d a column: lowest to highest, and peak", per)
 	}
-	a := plotArea{}
-	a.low, a.high = byteRange(low, high, true)
-	if a.low > 0 {
+	if all := len(pic.track.Iterations); all > len(its) {
+		title += fmt.Sprintf(" (%d of %d)", len(its), all)
+	}
+	low, high = byteRange(low, high, true)
+	if low > 0 {
 		title += " (axis does not start at 0)"
 	}
 
@@ -113,9 +123,15 @@ func (pic *picture) iterations(x0, y0, x1, y1 vg.Length) {
 	if cut {
 		entries = append(entries, entry{"truncated", sample(true, false, true)})
 	}
-	a.y1 = pic.header(title, entries, x0, x1, y1)
+	return iterationsPanel{head{title, entries}, bs, per, low, high}
+}
+
+// iterations draws a column per iteration: its bar from start to end level, its whisker up to the peak.
+func (pic *picture) iterations(panel iterationsPanel, x0, y0, x1, y1 vg.Length) {
+	its, bs, per := pic.view.its, panel.bars, panel.per
+	a := plotArea{low: panel.low, high: panel.high}
 	a.y0 = y0 + pic.pt(25)
-	a.y1 = max(a.y1, a.y0+pic.pt(15))
+	a.y1 = max(y1, a.y0+pic.pt(15))
 	a.x0, a.x1 = x0+pic.yLabelWidth(a.low, a.high, a.y1-a.y0), x1-pic.pt(2)
 	pic.yAxis(a)
 	pic.outlineRect(a.x0, a.y0, a.x1, a.y1, pic.pt(0.7), frame)
@@ -172,12 +188,6 @@ func (pic *picture) bar(b bar, x, half vg.Length, a plotArea) {
 		pic.fill(x-half, yl-pic.pt(0.7), right, max(yh, yl+pic.pt(0.7)), barColor)
 		return
 	}
-	wide := min(pic.pt(2.4), half)
-	if from := a.y(b.start); b.peak > b.start && yp > min(from, yl) {
-		pic.line(wide, c, nil, vg.Point{X: x, Y: min(from, yl)}, vg.Point{X: x, Y: yp})
-		capHalf := half * 0.75
-		pic.line(min(wide, pic.pt(2)), c, nil, vg.Point{X: x - capHalf, Y: yp}, vg.Point{X: x + capHalf, Y: yp})
-	}
 	if yh-yl < pic.pt(1.6) { // equal, or too close to be seen
 		mid := (yl + yh) / 2
 		mark := ink
@@ -185,9 +195,19 @@ func (pic *picture) bar(b bar, x, half vg.Length, a plotArea) {
 			mark = frame
 		}
 		pic.line(pic.pt(2), mark, nil, vg.Point{X: x - half, Y: mid}, vg.Point{X: x + half, Y: mid})
-		return
+	} else {
+		pic.barBox(x-half, yl, x+half, yh, b.grow, b.warmup, b.cut)
 	}
-	pic.barBox(x-half, yl, x+half, yh, b.grow, b.warmup, b.cut)
+	// The whisker lies over the bar: where an iteration only grows, its peak is its end, and the phase is still to be seen.
+	if ys := a.y(b.start); b.need > 0 && yp > ys {
+		wide := min(pic.pt(2.4), half)
+		capHalf := half * 0.75
+		if yh-yl >= pic.pt(1.6) {
+			pic.line(wide+pic.pt(1.6), white, nil, vg.Point{X: x, Y: ys}, vg.Point{X: x, Y: yp})
+		}
+		pic.line(wide, c, nil, vg.Point{X: x, Y: ys}, vg.Point{X: x, Y: yp})
+		pic.line(min(wide, pic.pt(2)), c, nil, vg.Point{X: x - capHalf, Y: yp}, vg.Point{X: x + capHalf, Y: yp})
+	}
 }
 
 // barColor is the colour of a steady iteration's bar.

@@ -16,8 +16,8 @@ type share struct {
 	f   float64 // 0 to 1
 }
 
-// shares says for each of n columns from from to to how much of it each key fills.
-func shares(pieces []piece, from, to int64, n int) [][]share {
+// shares says for each of n columns of a scale how much of it each key fills.
+func shares(pieces []piece, ts timeScale, n int) [][]share {
 	cover := make([][]share, n)
 	add := func(i, key int, f float64) {
 		for k := range cover[i] {
@@ -28,13 +28,11 @@ func shares(pieces []piece, from, to int64, n int) [][]share {
 		}
 		cover[i] = append(cover[i], share{key, f})
 	}
-	span := float64(max(to-from, 1))
 	for _, pc := range pieces {
-		if pc.end <= from || pc.start >= to {
+		a, b := ts.frac(pc.start)*float64(n), ts.frac(pc.end)*float64(n)
+		if b <= a {
 			continue
 		}
-		a := max(float64(pc.start-from)/span*float64(n), 0)
-		b := min(float64(pc.end-from)/span*float64(n), float64(n))
 		ia, ib := min(int(a), n-1), min(int(b), n-1)
 		if ia == ib {
 			add(ia, pc.key, b-a)
@@ -50,10 +48,10 @@ func shares(pieces []piece, from, to int64, n int) [][]share {
 }
 
 // lane gives each of n columns to the key that fills most of it, and to -1 where next to nothing is filled.
-func lane(pieces []piece, from, to int64, n int) []int {
+func lane(pieces []piece, ts timeScale, n int) []int {
 	const least = 0.1 // of a column, below which it stays empty
 	out := make([]int, n)
-	for i, column := range shares(pieces, from, to, n) {
+	for i, column := range shares(pieces, ts, n) {
 		out[i] = -1
 		best, sum := 0.0, 0.0
 		for _, s := range column {

@@ -201,8 +201,9 @@ func (p *painter) width(s string, st style) vg.Length {
 
 // text draws s with its baseline at (x, y).
 //
-// Characters of the built-in font stay text, which can be searched for in SVG and PDF. Those of other fonts are drawn as
-// outlines: the reader's machine may not have the font, and PDF's text here knows Western characters only.
+// In SVG and PDF, characters of the built-in font stay text, which can be searched for, as far as the canvas can write
+// them: PDF's knows the regular face and ASCII. All others are outlines: the reader's machine may not have the font. In
+// PNG all are, since that canvas kerns by whole pixels, which tears figures and words apart.
 func (p *painter) text(s string, x, y vg.Length, st style) {
 	size, bold := p.pt(st.size), st.face()
 	x -= vg.Length(st.align) * p.width(s, st)
@@ -210,19 +211,17 @@ func (p *painter) text(s string, x, y vg.Length, st style) {
 
 	own := p.fonts.faces[bold]
 	plain := func(r rune) bool {
-		if p.format == "pdf" && (r >= 0x7F || st.bold) {
-			return false // the PDF canvas mixes up the files of two faces of one family
+		if p.format == "png" || p.format == "pdf" && (r >= 0x7F || st.bold) {
+			return false
 		}
 		return p.fonts.face(r, bold) == own
 	}
 	runes := []rune(s)
+	last := rune(0)
 	for i := 0; i < len(runes); {
 		j := i
 		for j < len(runes) && plain(runes[j]) {
 			j++
-			if p.format == "png" && runes[j-1] == ' ' {
-				break // else kerning at pixel size pulls words together
-			}
 		}
 		if j > i {
 			run := string(runes[i:j])
@@ -230,10 +229,11 @@ func (p *painter) text(s string, x, y vg.Length, st style) {
 				p.c.FillString(p.face(own, st.bold, size), vg.Point{X: x, Y: y}, run)
 			}
 			x += p.fonts.width(run, size, bold)
-			i = j
+			i, last = j, 0
 			continue
 		}
 		r := runes[i]
+		x += vg.Length(p.fonts.kern(last, r, bold)) * size
 		pt := vg.Point{X: x, Y: y}
 		if face := p.fonts.face(r, bold); face == nil {
 			p.stroke(box(pt, size), p.pt(0.7), st.color, nil)
@@ -241,6 +241,7 @@ func (p *painter) text(s string, x, y vg.Length, st style) {
 			p.c.Fill(path)
 		}
 		x += vg.Length(p.fonts.advance(r, bold)) * size
+		last = r
 		i++
 	}
 }
@@ -309,14 +310,4 @@ func (p *painter) wrap(s string, st style, w vg.Length, n int) []string {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// turned draws s upwards, centred on (x, y).
-func (p *painter) turned(s string, x, y vg.Length, st style) {
-	p.c.Push()
-	p.c.Translate(vg.Point{X: x, Y: y})
-	p.c.Rotate(math.Pi / 2)
-	st.align = 0.5
-	p.text(s, 0, 0, st)
-	p.c.Pop()
 }

@@ -21,26 +21,29 @@ type picture struct {
 	o       Options
 
 	time   []align.Curve   // curves of the timeline
+	scale  timeScale       // of the timeline
 	bigs   []align.Curve   // curves of the enlarged iteration
 	byIter [][]*align.Span // spans of each place in Track.Iterations
 }
 
 // setCurves sorts the curves out to the panels, and shrinks the timeline to where the data are unless the user chose it.
 func (pic *picture) setCurves(curves [][]align.Curve) error {
-	if n := len(pic.view.stretches()); len(curves) > n {
-		return fmt.Errorf("plot: %d windows of curves given, %d asked for: call Windows with the same options", len(curves), n)
-	}
 	v := pic.view
-	if v.timeline && len(curves) > 0 {
-		pic.time = curves[0]
-		curves = curves[1:]
+	stretches := v.stretches()
+	if len(curves) > len(stretches) {
+		return fmt.Errorf("plot: %d windows of curves given, %d asked for: call Windows with the same options", len(curves), len(stretches))
 	}
-	if v.steady && len(curves) > 0 {
-		pic.bigs = curves[0]
+	for i, set := range curves {
+		if stretches[i].big {
+			pic.bigs = set
+			continue
+		}
+		pic.time = appendCurves(pic.time, set)
 	}
 	if v.timeline && !v.fixed {
 		pic.shrink()
 	}
+	pic.scale = v.scale(pic.o)
 	pic.byIter = make([][]*align.Span, len(pic.track.Iterations))
 	for i := range pic.track.Spans {
 		s := &pic.track.Spans[i]
@@ -49,6 +52,23 @@ func (pic *picture) setCurves(curves [][]align.Curve) error {
 		}
 	}
 	return nil
+}
+
+// appendCurves joins the curves of a stretch of time to those of the stretch before.
+func appendCurves(before, next []align.Curve) []align.Curve {
+	for _, c := range next {
+		found := false
+		for i := range before {
+			if before[i].Kind == c.Kind {
+				before[i].Points = append(before[i].Points[:len(before[i].Points):len(before[i].Points)], c.Points...)
+				before[i].To, found = c.To, true
+			}
+		}
+		if !found {
+			before = append(before[:len(before):len(before)], c)
+		}
+	}
+	return before
 }
 
 // shrink cuts the idle time before and after everything of this track off the timeline.
@@ -115,6 +135,9 @@ func (pic *picture) draw() {
 
 	if entries := pic.phaseLegend(); len(entries) > 0 {
 		head := "Phases:"
+		if len(pic.track.Iterations) == 0 {
+			head = "Ranges:"
+		}
 		for _, it := range pic.view.its {
 			if len(it.Phases) > 0 {
 				if it.Phases[0].Inferred {
@@ -151,12 +174,19 @@ func (pic *picture) panels(x0, y0, x1, y1 vg.Length) {
 	switch {
 	case v.iterations && v.steady:
 		half := (x0 + x1 - gap) / 2
-		pic.iterations(x0, y0, half, mid)
-		pic.steady(half+gap, y0, x1, mid)
+		left, right := pic.newIterations(half-x0), pic.newSteady(x1-half-gap, mid-y0)
+		// Both begin at one height.
+		top := min(pic.header(left.head, x0, half, mid, true), pic.header(right.head, half+gap, x1, mid, true))
+		pic.header(left.head, x0, half, mid, false)
+		pic.header(right.head, half+gap, x1, mid, false)
+		pic.iterations(left, x0, y0, half, top)
+		pic.steady(right, half+gap, y0, x1, top)
 	case v.iterations:
-		pic.iterations(x0, y0, x1, mid)
+		panel := pic.newIterations(x1 - x0)
+		pic.iterations(panel, x0, y0, x1, pic.header(panel.head, x0, x1, mid, false))
 	default:
-		pic.steady(x0, y0, x1, mid)
+		panel := pic.newSteady(x1-x0, mid-y0)
+		pic.steady(panel, x0, y0, x1, pic.header(panel.head, x0, x1, mid, false))
 	}
 }
 
@@ -165,7 +195,11 @@ func (pic *picture) title() string {
 	if pic.o.Title != "" {
 		return clean(pic.o.Title)
 	}
-	return clean(base(pic.rep.Source.Path)) + ": device memory by iteration and phase"
+	what := ": device memory by iteration and phase"
+	if len(pic.track.Iterations) == 0 {
+		what = ": device memory over time"
+	}
+	return clean(base(pic.rep.Source.Path)) + what
 }
 
 // base is the last part of a path of this or another system.
@@ -183,6 +217,13 @@ func (pic *picture) subtitle() string {
 	s := fmt.Sprintf("%s (pid %d) on device %d", base(name), t.PID, t.Device)
 	if t.DeviceName != "" {
 		s += ", " + t.DeviceName
+	}
+	if n := len(pic.rep.Tracks); n > 1 {
+		for i, other := range pic.rep.Tracks {
+			if other == t {
+				s += fmt.Sprintf(" (%d of the %d in this report)", i+1, n)
+			}
+		}
 	}
 	s += " · allocations traced: what the program allocated, without the CUDA context and other processes"
 	if pic.o.Title != "" {
@@ -204,6 +245,9 @@ func (pic *picture) phaseLegend() []entry {
 		if seen[phase] {
 			entries = append(entries, entry{clean(phase), pic.swatch(pic.palette.color(phase))})
 		}
+	}
+	if len(entries) == 1 && seen[align.OtherPhase] {
+		return nil // no phases at all
 	}
 	if len(pic.track.Iterations) == 0 {
 		named := map[string]bool{}
@@ -236,7 +280,7 @@ func (pic *picture) where(t int64) string {
 		name, start := "", int64(0)
 		for k := range pic.track.Ranges {
 			r := &pic.track.Ranges[k]
-			if r.Start <= t && t < r.End && (name == "" || r.Start >= start) {
+			if r.Calls <= 1 && r.Start <= t && t < r.End && (name == "" || r.Start >= start) {
 				name, start = r.Name, r.Start
 			}
 		}
@@ -319,36 +363,50 @@ func (pic *picture) yLabelWidth(low, high int64, height vg.Length) vg.Length {
 // xAxis draws the marks and the title of a time axis whose line is at y.
 func (pic *picture) xAxis(a plotArea, y vg.Length, axis timeAxis, title string) {
 	st := style{size: small, color: ink, align: 0.5}
+	last := vg.Length(-1e9)
 	for _, t := range axis.ticks {
-		x := a.x(int64(t.Value))
+		x := a.x(tickAt(t))
 		pic.line(pic.pt(0.7), frame, nil, vg.Point{X: x, Y: y}, vg.Point{X: x, Y: y - pic.pt(3)})
 		half := pic.width(t.Label, st) / 2
-		pic.text(t.Label, min(max(x, a.x0+half-pic.pt(6)), a.x1-half+pic.pt(6)), y-pic.pt(11.5), st)
+		mid := min(max(x, a.x0+half-pic.pt(6)), a.x1-half+pic.pt(6))
+		if mid-half < last+pic.pt(6) { // stretches of different scale meet
+			continue
+		}
+		last = mid + half
+		pic.text(t.Label, mid, y-pic.pt(11.5), st)
 	}
 	pic.text(pic.fit(axis.title(title), st, a.x1-a.x0+pic.pt(8)), (a.x0+a.x1)/2, y-pic.pt(22.5), st)
 }
 
-// header writes a panel's title with its legend beside it, or under it where it is narrow, and returns where the panel's
-// drawing may begin.
-func (pic *picture) header(title string, entries []entry, x0, x1, y vg.Length) vg.Length {
+// head is a panel's title and legend.
+type head struct {
+	title   string
+	entries []entry
+}
+
+// header writes a head at the top of a panel, the legend beside the title, or under it where the panel is narrow, and
+// returns where the panel's drawing may begin; with dry it draws nothing.
+func (pic *picture) header(h head, x0, x1, y vg.Length, dry bool) vg.Length {
 	st := style{size: normal, bold: true, color: ink}
 	y -= pic.pt(10)
-	title = pic.fit(title, st, x1-x0)
-	pic.text(title, x0, y, st)
-	if len(entries) == 0 {
+	title := pic.fit(h.title, st, x1-x0)
+	if !dry {
+		pic.text(title, x0, y, st)
+	}
+	if len(h.entries) == 0 {
 		return y - pic.pt(8)
 	}
 	beside := x0 + pic.width(title, st) + pic.pt(14)
 	total := vg.Length(0)
-	for _, e := range entries {
+	for _, e := range h.entries {
 		total += pic.pt(14+4+12) + pic.width(e.label, legendText)
 	}
-	if beside+total <= x1+pic.pt(12) || x1-beside > pic.pt(350) {
-		rows := pic.legend(entries, beside, x1, y, 2, false)
-		return y - pic.pt(13)*vg.Length(rows-1) - pic.pt(8)
+	from := beside
+	if beside+total > x1+pic.pt(12) && x1-beside <= pic.pt(350) {
+		y -= pic.pt(13)
+		from = x0
 	}
-	y -= pic.pt(13)
-	rows := pic.legend(entries, x0, x1, y, 2, false)
+	rows := pic.legend(h.entries, from, x1, y, 2, dry)
 	return y - pic.pt(13)*vg.Length(rows-1) - pic.pt(8)
 }
 

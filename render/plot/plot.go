@@ -18,6 +18,7 @@ type Options struct {
 	From       int64   // ns on the report's clock; start of the timeline, and 0 with To 0 for where the track's data start
 	To         int64   // ns; end of the timeline
 	Iterations *[2]int // first and last number (align.Iteration.Index) shown, both included; nil for all
+	Linear     bool    // keep one time scale where the iterations would be too narrow on it
 	SinceFirst bool    // count the timeline's axis from the first event in view, not from the report's time 0
 
 	Size  Size   // of the whole picture; the zero value is 1600 by 1000 pixels
@@ -48,7 +49,7 @@ func Write(w io.Writer, format string, rep *align.Report, track *align.Track, cu
 	if err != nil {
 		return nil, err
 	}
-	view, err := newView(rep, track, o)
+	view, err := newView(rep, track, o, l)
 	if err != nil {
 		return nil, err
 	}
@@ -105,14 +106,14 @@ func Windows(rep *align.Report, track *align.Track, o Options) ([]align.Window, 
 	if err != nil {
 		return nil, err
 	}
-	v, err := newView(rep, track, o)
+	v, err := newView(rep, track, o, l)
 	if err != nil {
 		return nil, err
 	}
 	var windows []align.Window
 	for _, s := range v.stretches() {
 		windows = append(windows, align.Window{
-			PID: track.PID, Device: track.Device, From: s.from, To: s.to, Points: l.columns * s.oversample,
+			PID: track.PID, Device: track.Device, From: s.from, To: s.to, Points: s.points,
 		})
 	}
 	return windows, nil
@@ -124,39 +125,69 @@ type view struct {
 
 	from, to int64 // ns; the timeline's stretch
 	fixed    bool  // the user chose it; otherwise it shrinks to where the data are
+	chosen   bool  // by time, not by iterations
+	columns  int   // pixel columns over the whole picture
+	o        Options
 
-	its     []*align.Iteration // those shown, in time order
-	places  []int              // their places in Track.Iterations
-	onlySum bool               // not all of the track's iterations are shown
-	big     int                // place in its of the enlarged one; -1 for none
-	bigWhy  string             // how it was chosen
+	its    []*align.Iteration // those shown, in time order
+	places []int              // their places in Track.Iterations
+	big    int                // place in its of the enlarged one; -1 for none
+	bigWhy string             // how it was chosen
 }
 
 // stretch is a window of time that needs curves.
 type stretch struct {
-	from, to   int64
-	oversample int // points wanted for each pixel column of the picture
+	from, to int64
+	points   int
+	big      bool // of the enlarged iteration, not of the timeline
 }
 
+// mostPoints bounds the memory that curves may take; a curve of fewer events has every one of them.
+const mostPoints = 1 << 18
+
+// stretches are the windows of time that need curves. The iterations are one of their own: they may be drawn at a much
+// larger scale than what lies around them.
 func (v *view) stretches() []stretch {
 	var s []stretch
+	add := func(from, to int64, big bool, perNS float64) {
+		if to > from {
+			// Two points a pixel column keep its lowest and highest level in place.
+			n := min(max(2*perNS*float64(to-from), float64(v.columns)), mostPoints)
+			s = append(s, stretch{from, to, int(n), big})
+		}
+	}
 	if v.timeline {
 		// A timeline that shrinks to its data later needs points for the time that it will show.
-		n := 16
-		if v.fixed {
-			n = 2
+		perNS := 16 * float64(v.columns) / float64(v.to-v.from)
+		end := v.to + 1 // windows are half-open, and the last event counts
+		if v.fixed || len(v.its) == 0 {
+			add(v.from, end, false, max(perNS, v.scale(v.o).finest(v.columns)))
+		} else {
+			a, b := v.its[0].Start, v.its[len(v.its)-1].End
+			a, b = min(max(a, v.from), end), min(max(b, v.from), end)
+			add(v.from, a, false, perNS)
+			add(a, max(a, b), false, max(perNS, v.scale(v.o).finest(v.columns)))
+			add(max(a, b), end, false, perNS)
 		}
-		s = append(s, stretch{v.from, v.to, n})
 	}
 	if v.steady && v.big >= 0 {
 		it := v.its[v.big]
-		s = append(s, stretch{it.Start, max(it.End, it.Start+1), 2})
+		end := max(it.End, it.Start+1)
+		add(it.Start, end, true, float64(v.columns)/float64(end-it.Start))
 	}
 	return s
 }
 
-func newView(rep *align.Report, track *align.Track, o Options) (*view, error) {
-	v := &view{big: -1}
+// scale lays the timeline out.
+func (v *view) scale(o Options) timeScale {
+	if o.Linear || v.chosen {
+		return linear(v.from, v.to)
+	}
+	return newTimeScale(v.from, v.to, v.its)
+}
+
+func newView(rep *align.Report, track *align.Track, o Options, l layout) (*view, error) {
+	v := &view{big: -1, columns: l.columns, o: o}
 	switch o.View {
 	case "", "all":
 		v.timeline, v.iterations, v.steady = true, len(track.Iterations) > 0, len(track.Iterations) > 0
@@ -192,7 +223,6 @@ func (v *view) pickIterations(rep *align.Report, track *align.Track, o Options) 
 	for i := range track.Iterations {
 		it := &track.Iterations[i]
 		if o.Iterations != nil && (it.Index < o.Iterations[0] || it.Index > o.Iterations[1]) {
-			v.onlySum = true
 			continue
 		}
 		v.its = append(v.its, it)
@@ -235,7 +265,7 @@ func (v *view) pickTime(rep *align.Report, o Options) error {
 		return fmt.Errorf("plot: time %s to %s of %q holds nothing: the report runs from %s to %s",
 			scale.Seconds(from), scale.Seconds(to), rep.Source.Path, scale.Seconds(start), scale.Seconds(end))
 	}
-	v.from, v.to, v.fixed = from, to, true
+	v.from, v.to, v.fixed, v.chosen = from, to, true, true
 	if o.Iterations != nil {
 		return nil
 	}
@@ -246,7 +276,6 @@ func (v *view) pickTime(rep *align.Report, o Options) error {
 			its, places = append(its, it), append(places, v.places[i])
 		}
 	}
-	v.onlySum = v.onlySum || len(its) < len(v.its)
 	v.its, v.places = its, places
 	if len(its) == 0 {
 		if !v.timeline {

@@ -76,9 +76,9 @@ func WriteRuns(w io.Writer, format string, runs *Runs, o Options) (err error) {
 func (pic *picture) runs(r *Runs) {
 	m := pic.pt(12)
 	x0, x1, y := m, pic.w-m, pic.h-m
-	head := style{size: large, bold: true, color: ink}
+	heading := style{size: large, bold: true, color: ink}
 	y -= pic.pt(11)
-	pic.text(pic.fit(r.Title, head, x1-x0), x0, y, head)
+	pic.text(pic.fit(r.Title, heading, x1-x0), x0, y, heading)
 	sub := style{size: small, color: faint}
 	y -= pic.pt(13)
 	pic.text(pic.fit(r.Subtitle, sub, x1-x0), x0, y, sub)
@@ -119,7 +119,7 @@ func (pic *picture) runBars(bars []RunBar, x0, y0, x1, y1 vg.Length) {
 			pic.disc(vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, pic.pt(2), faint)
 		}})
 	}
-	a := plotArea{x1: x1 - pic.pt(2), y1: pic.header(title, entries, x0, x1, y1)}
+	a := plotArea{x1: x1 - pic.pt(2), y1: pic.header(head{title, entries}, x0, x1, y1, false)}
 	a.low, a.high = byteRange(0, high, false)
 	if len(bars) == 0 {
 		a.x0, a.y0 = x0, y0
@@ -218,7 +218,7 @@ func (pic *picture) runLines(r *Runs, x0, y0, x1, y1 vg.Length) {
 	if band {
 		title += ": median, and range over " + r.Over
 	}
-	a.y1 = pic.header(title, entries, x0, x1, y1)
+	a.y1 = pic.header(head{title, entries}, x0, x1, y1, false)
 	a.y0 = y0 + pic.pt(25)
 	a.y1 = max(a.y1, a.y0+pic.pt(15))
 	if high == 0 && a.to < a.from {
@@ -292,4 +292,14 @@ func thinRun(points []RunPoint, first, last int64, columns int) []RunPoint {
 		o.Low, o.Mid, o.High = min(o.Low, p.Low), p.Mid, max(o.High, p.High)
 	}
 	return out
+}
+
+// turned draws s upwards, centred on (x, y).
+func (p *painter) turned(s string, x, y vg.Length, st style) {
+	p.c.Push()
+	p.c.Translate(vg.Point{X: x, Y: y})
+	p.c.Rotate(math.Pi / 2)
+	st.align = 0.5
+	p.text(s, 0, 0, st)
+	p.c.Pop()
 }

@@ -23,10 +23,10 @@ type stairs struct {
 	high    int64 // highest level in view
 }
 
-// newStairs brings the part of c in from to to to n columns.
-func newStairs(c align.Curve, from, to int64, n int) stairs {
+// newStairs brings the part of c that ts shows to n columns.
+func newStairs(c align.Curve, ts timeScale, n int) stairs {
 	s := stairs{kind: c.Kind, before: c.Before, columns: make([]column, max(n, 1))}
-	span := float64(max(to-from, 1))
+	from, to := ts.segments[0].from, ts.segments[len(ts.segments)-1].to
 	first := 0
 	for ; first < len(c.Points) && c.Points[first].Time < from; first++ {
 		s.before = c.Points[first].Last
@@ -36,7 +36,7 @@ func newStairs(c align.Curve, from, to int64, n int) stairs {
 		if pt.Time > to {
 			break
 		}
-		i := min(max(int(float64(pt.Time-from)/span*float64(len(s.columns))), 0), len(s.columns)-1)
+		i := min(int(ts.frac(pt.Time)*float64(len(s.columns))), len(s.columns)-1)
 		col := &s.columns[i]
 		if !col.any {
 			*col = column{true, pt.Low, pt.High, pt.Last}

@@ -41,45 +41,89 @@ func (v *view) pickSteady() {
 // maxRows is how many depths of phases are drawn under an enlarged iteration.
 const maxRows = 4
 
-// steady draws one iteration enlarged, its phases as named bands under it.
-func (pic *picture) steady(x0, y0, x1, y1 vg.Length) {
+// steadyPanel is the panel of the enlarged iteration before it is drawn.
+type steadyPanel struct {
+	head
+	it     *align.Iteration
+	spans  []*align.Span
+	depth  int          // of the deepest phase
+	rows   int          // how many depths are drawn
+	device *align.Curve // nil where no curve was given
+	a      plotArea
+	peak   int64 // bytes; highest level in it
+}
+
+// bandHeight is the height of a row of phases, in points of the layout.
+const bandHeight = 12.5
+
+// newSteady prepares the panel for a width and a height.
+func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
 	v := pic.view
 	it := v.its[v.big]
-	spans := pic.bands(it, v.places[v.big])
-	depth := 0
-	for _, s := range spans {
-		depth = max(depth, s.Depth)
+	s := steadyPanel{it: it, spans: pic.bands(it, v.places[v.big])}
+	for _, sp := range s.spans {
+		s.depth = max(s.depth, sp.Depth)
 	}
-	title := fmt.Sprintf("Iteration %d enlarged (%s), %s", it.Index, v.bigWhy, scale.Duration(it.End-it.Start))
-	a := plotArea{from: it.Start, to: max(it.End, it.Start+1)}
+	s.rows = min(s.depth, maxRows)
+	for s.rows > 1 && height-pic.pt(60+bandHeight*float64(s.rows)) < pic.pt(75) { // a small picture shows fewer depths
+		s.rows--
+	}
+	s.title = fmt.Sprintf("Iteration %d enlarged (%s), %s", it.Index, v.bigWhy, scale.Duration(it.End-it.Start))
+	s.a = plotArea{from: it.Start, to: max(it.End, it.Start+1)}
+	s.a.scale = linear(s.a.from, s.a.to)
 
-	cols := max(int((x1-x0)/pic.pixel), 1)
-	var device *align.Curve
 	for i := range pic.bigs {
 		if pic.bigs[i].Kind == "device" {
-			device = &pic.bigs[i]
+			s.device = &pic.bigs[i]
 		}
 	}
 	low, high := it.Memory.Start, it.Memory.Peak
-	if device != nil {
-		s := newStairs(*device, a.from, a.to, cols)
-		low, high = min(low, s.low), max(high, s.high)
+	if s.device != nil {
+		st := newStairs(*s.device, s.a.scale, max(int(width/pic.pixel), 1))
+		low, high = min(low, st.low), max(high, st.high)
 	}
-	a.low, a.high = byteRange(low, high, true)
-	if a.low > 0 {
-		title += " (axis does not start at 0)"
+	s.peak = high
+	s.a.low, s.a.high = byteRange(low, high, true)
+	if s.a.low > 0 {
+		s.title += " (axis does not start at 0)"
 	}
-	a.y1 = pic.header(title, nil, x0, x1, y1)
+
+	// Nested phases whose bands are too narrow for their names are named in the legend.
+	seen := map[string]bool{}
+	fits := map[string]bool{}
+	st := style{size: small}
+	for _, sp := range s.spans {
+		w := (width - pic.pt(65)) * vg.Length(s.a.scale.frac(sp.End)-s.a.scale.frac(sp.Start))
+		fits[sp.Path] = fits[sp.Path] || pic.width(clean(pic.lastName(sp.Path)), st) <= w-pic.pt(3)
+	}
+	for _, sp := range s.spans {
+		if sp.Depth < 2 || sp.Depth > s.rows || seen[sp.Path] || fits[sp.Path] {
+			continue
+		}
+		seen[sp.Path] = true
+		s.entries = append(s.entries, entry{clean(pic.lastName(sp.Path)), pic.swatch(pic.palette.color(sp.Path))})
+	}
+	return s
+}
+
+// lastName is a phase's own name, without its parents'.
+func (pic *picture) lastName(path string) string {
+	if parent := pic.palette.parent(path); parent != "" {
+		return path[len(parent)+1:]
+	}
+	return path
+}
+
+// steady draws one iteration enlarged, its phases as named bands under it.
+func (pic *picture) steady(panel steadyPanel, x0, y0, x1, y1 vg.Length) {
+	it, spans, depth, device, high, a := panel.it, panel.spans, panel.depth, panel.device, panel.peak, panel.a
+	a.y1 = y1
 	axisY := y0 + pic.pt(25)
-	row := pic.pt(12.5)
-	rows := min(depth, maxRows)
-	for rows > 1 && a.y1-axisY-row*vg.Length(rows) < pic.pt(55) { // a small picture shows fewer depths
-		rows--
-	}
+	row, rows := pic.pt(bandHeight), panel.rows
 	a.y0 = axisY + row*vg.Length(rows)
 	a.y1 = max(a.y1, a.y0+pic.pt(15))
 	a.x0, a.x1 = x0+pic.yLabelWidth(a.low, a.high, a.y1-a.y0), x1-pic.pt(6)
-	cols = max(int((a.x1-a.x0)/pic.pixel), 1)
+	cols := max(int((a.x1-a.x0)/pic.pixel), 1)
 	// Room over the peak for its label.
 	if h := float64(a.y1 - a.y0); high > a.low && h > 0 {
 		a.high = a.low + int64(float64(high-a.low)*max(1.08, 1/(1-min(0.4, float64(pic.pt(20))/h))))
@@ -93,7 +137,7 @@ func (pic *picture) steady(x0, y0, x1, y1 vg.Length) {
 	}
 	pic.yAxis(a)
 	if device != nil {
-		s := newStairs(*device, a.from, a.to, cols)
+		s := newStairs(*device, a.scale, cols)
 		s.draw(pic.painter, a, ink, pic.pt(1.3), nil)
 		if s.high > 0 {
 			x := a.x0 + (a.x1-a.x0)/vg.Length(len(s.columns))*(vg.Length(s.topColumn())+0.5)
@@ -114,7 +158,7 @@ func (pic *picture) steady(x0, y0, x1, y1 vg.Length) {
 	}
 	for i := range pic.track.Failed {
 		if f := &pic.track.Failed[i]; f.Time >= a.from && f.Time < a.to && device != nil {
-			s := newStairs(*device, a.from, f.Time, 1)
+			s := newStairs(*device, linear(a.from, f.Time), 1)
 			last, _ := s.at(0)
 			pic.cross(vg.Point{X: a.x(f.Time), Y: a.y(last)}, pic.pt(3.2), pic.pt(1.4), failed)
 		}
@@ -127,10 +171,10 @@ func (pic *picture) steady(x0, y0, x1, y1 vg.Length) {
 	}
 	what := fmt.Sprintf("from the start of iteration %d", it.Index)
 	if depth > rows {
-		what += fmt.Sprintf("; phases nested deeper than %d not drawn", rows)
+		what += fmt.Sprintf("; %d of %d depths of phases drawn", rows, depth)
 	}
 	// The title counts from this iteration's start in any case.
-	axis := newTimeAxis(a.from, a.to, it.Start, int((a.x1-a.x0)/pic.pt(55)))
+	axis := newTimeAxis(a.from, a.to, it.Start, 0, int((a.x1-a.x0)/pic.pt(55)))
 	pic.xAxis(a, axisY, axis, what)
 }
 
@@ -165,19 +209,20 @@ func (pic *picture) bandRow(spans []*align.Span, depth int, a plotArea, y0, y1 v
 		}
 		pieces = append(pieces, piece{k, s.Start, s.End})
 	}
-	runs(lane(pieces, a.from, a.to, cols), a.x0, a.x1, func(key int, xa, xb vg.Length) {
+	runs(lane(pieces, a.scale, cols), a.x0, a.x1, func(key int, xa, xb vg.Length) {
 		path := paths[key]
 		c := pic.palette.color(path)
 		pic.fill(xa, y0, xb, y1, c)
 		if xb-xa > pic.pt(3) {
 			pic.line(pic.pt(0.5), white, nil, vg.Point{X: xb, Y: y0}, vg.Point{X: xb, Y: y1})
 		}
-		name := path
-		if parent := pic.palette.parent(path); parent != "" {
-			name = path[len(parent)+1:]
-		}
+		name := clean(pic.lastName(path))
 		st := style{size: small, color: readable(c), align: 0.5}
-		if s := pic.fit(clean(name), st, xb-xa-pic.pt(3)); s != "" {
+		s := pic.fit(name, st, xb-xa-pic.pt(3))
+		if s != name && len(s) < len("abcd…") {
+			s = "" // two letters say nothing
+		}
+		if s != "" {
 			pic.text(s, (xa+xb)/2, y0+pic.pt(3.3), st)
 		}
 	})

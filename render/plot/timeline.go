@@ -23,6 +23,8 @@ var looks = map[string]lineLook{
 	"managed":   {"managed", color.RGBA{0xAA, 0x33, 0x77, 0xFF}, []float64{7, 2}},
 	"pinned":    {"pinned host", color.RGBA{0x00, 0x77, 0x5A, 0xFF}, []float64{3, 2}},
 	"pageable":  {"pageable host", color.RGBA{0x80, 0x80, 0x10, 0xFF}, []float64{1.5, 2}},
+	"allocated": {"tensors (PyTorch allocated)", color.RGBA{0x00, 0x72, 0xB2, 0xFF}, []float64{4, 1.5}},
+	"reserved":  {"cache (PyTorch reserved)", color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []float64{8, 1.5}},
 	"pool size": {"pool size", color.RGBA{0xB0, 0x4A, 0x00, 0xFF}, []float64{9, 2, 2, 2}},
 	"pool used": {"pool in use", color.RGBA{0x20, 0x60, 0xC0, 0xFF}, []float64{5, 2, 1.5, 2}},
 }
@@ -38,21 +40,23 @@ func look(kind string) lineLook {
 func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	v := pic.view
 	cols := max(int((x1-x0)/pic.pixel), 1)
+	ts := pic.scale
 
 	// 1. Which lines there are, and how high the panel goes.
 	var lines []stairs
 	deviceAt := -1
 	top := int64(0)
 	for _, c := range pic.time {
-		s := newStairs(c, v.from, v.to, cols)
+		s := newStairs(c, ts, cols)
 		if c.Kind == "device" {
 			deviceAt = len(lines)
-		} else if s.high == 0 && s.low == 0 {
+		} else if s.high == 0 {
 			continue
 		}
 		top = max(top, s.high)
 		lines = append(lines, s)
 	}
+	tiny := func(s stairs) bool { return s.kind != "device" && s.high < top/500 } // would lie on the axis
 	capacity := pic.track.DeviceTotal
 	if deviceAt < 0 || capacity <= 0 || lines[deviceAt].high < capacity/2 {
 		capacity = 0
@@ -66,9 +70,9 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 			inView = append(inView, f)
 		}
 	}
-	entries := pic.timelineLegend(lines, capacity, inView)
-	a := plotArea{from: v.from, to: v.to, low: 0}
-	a.y1 = pic.header("Level over time", entries, x0, x1, y1)
+	entries := pic.timelineLegend(lines, tiny, capacity, inView)
+	a := plotArea{from: v.from, to: v.to, scale: ts}
+	a.y1 = pic.header(head{"Level over time", entries}, x0, x1, y1, false)
 
 	strips := vg.Length(0)
 	row := pic.pt(13)
@@ -106,7 +110,7 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	for i := range lines { // now that the width is known
 		for _, c := range pic.time {
 			if c.Kind == lines[i].kind {
-				lines[i] = newStairs(c, v.from, v.to, cols)
+				lines[i] = newStairs(c, ts, cols)
 			}
 		}
 	}
@@ -136,7 +140,7 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 		pic.line(pic.pt(1.2), card, []float64{6, 3}, vg.Point{X: a.x0, Y: y}, vg.Point{X: a.x1, Y: y})
 	}
 	for i, s := range lines {
-		if i != deviceAt {
+		if i != deviceAt && !tiny(s) {
 			l := look(s.kind)
 			s.draw(pic.painter, a, l.color, pic.pt(1.2), l.dashes)
 		}
@@ -172,7 +176,17 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 		zero = pic.firstEvent()
 		what = "since the first event in view, at " + scale.Seconds(zero)
 	}
-	axis := newTimeAxis(a.from, a.to, zero, int((a.x1-a.x0)/pic.pt(65)))
+	axis := ts.axis(zero, a.x1-a.x0, pic.pt(65))
+	if ts.squeezed {
+		what += "; dotted stretches are squeezed, so that the iterations can be seen"
+		for _, g := range ts.groups() {
+			if g.squeezed {
+				xa, xb := a.x(g.from), a.x(g.to)
+				pic.line(pic.pt(2), white, nil, vg.Point{X: xa, Y: axisY}, vg.Point{X: xb, Y: axisY})
+				pic.line(pic.pt(1.8), ink, []float64{1.8, 2.2}, vg.Point{X: xa, Y: axisY}, vg.Point{X: xb, Y: axisY})
+			}
+		}
+	}
 	pic.xAxis(a, axisY, axis, what)
 }
 
@@ -193,13 +207,16 @@ func (pic *picture) firstEvent() int64 {
 	return first
 }
 
-func (pic *picture) timelineLegend(lines []stairs, capacity int64, inView []*align.FailedAlloc) []entry {
+func (pic *picture) timelineLegend(lines []stairs, tiny func(stairs) bool, capacity int64, inView []*align.FailedAlloc) []entry {
 	var entries []entry
 	for _, s := range lines {
 		l := look(s.kind)
 		label := l.label
 		if lv := pic.level(s.kind); lv != nil && lv.Partial {
 			label += " (partial: at least)"
+		}
+		if tiny(s) {
+			label += ", at most " + scale.Bytes(s.high)
 		}
 		if s.dense() {
 			label += ", lowest to highest"
@@ -240,23 +257,46 @@ func failedCall(calls []align.FailedAlloc) string {
 	return clean(name)
 }
 
-// failedMarks puts an x on the device level for each failed call, one for each place.
+// failedMarks puts an x on the device level for each failed call, and under calls that follow each other closely how many
+// they are.
 func (pic *picture) failedMarks(calls []*align.FailedAlloc, lines []stairs, deviceAt int, a plotArea, cols int) {
-	last := vg.Length(-1e9)
-	for _, f := range calls {
-		x := a.x(f.Time)
-		if x-last < pic.pt(1) {
-			continue
+	st := style{size: small, bold: true, color: failed, align: 0.5}
+	var from, last, low vg.Length
+	n := 0
+	flush := func() {
+		if n > 1 {
+			s := strconv.Itoa(n) + "×"
+			x, y := (from+last)/2, low-pic.pt(14)
+			if y < a.y0+pic.pt(2) {
+				y = low + pic.pt(7)
+			}
+			w := pic.width(s, st) / 2
+			x = min(max(x, a.x0+w), a.x1-w)
+			pic.fill(x-w-pic.pt(1), y-pic.pt(1), x+w+pic.pt(1), y+pic.pt(7.5), under)
+			pic.text(s, x, y, st)
 		}
-		last = x
-		y := a.y0
+		n = 0
+	}
+	for _, f := range calls {
+		x, y := a.x(f.Time), a.y0
 		if deviceAt >= 0 {
-			i := min(int(float64(f.Time-a.from)/float64(max(a.to-a.from, 1))*float64(cols)), cols-1)
+			i := min(int(a.scale.frac(f.Time)*float64(cols)), cols-1)
 			_, level := lines[deviceAt].at(i)
 			y = a.y(level)
 		}
-		pic.cross(vg.Point{X: x, Y: y}, pic.pt(3.2), pic.pt(1.4), failed)
+		if n > 0 && x-last > pic.pt(4) {
+			flush()
+		}
+		if n == 0 {
+			from, low = x, y
+		}
+		if n == 0 || x-last > pic.pt(1) {
+			pic.cross(vg.Point{X: x, Y: y}, pic.pt(3.2), pic.pt(1.4), failed)
+		}
+		last, low = x, min(low, y)
+		n++
 	}
+	flush()
 }
 
 // peakMark marks the highest device level in view with its value and place.
@@ -390,7 +430,8 @@ func (pic *picture) lanePieces() []lanePiece {
 	// Ranges first: where one holds the iterations, their phases lie over it.
 	for i := range pic.track.Ranges {
 		r := &pic.track.Ranges[i]
-		if r.Contains > 0 || r.End <= from || r.Start >= to {
+		// Operators have one row for all their calls: its time is not that of a call.
+		if r.Contains > 0 || r.Calls > 1 || r.End <= from || r.Start >= to {
 			continue
 		}
 		out = append(out, lanePiece{piece{key("r", r.Name), r.Start, r.End}, r.Name, pic.palette.ranges[r.Name], true})
@@ -433,13 +474,13 @@ func (pic *picture) phaseLane(pieces []lanePiece, a plotArea, y0, y1 vg.Length, 
 		pic.phaseShares(plain, looks, a, y0, y1)
 		return "phase shares"
 	}
-	runs(lane(plain, a.from, a.to, cols), a.x0, a.x1, func(key int, xa, xb vg.Length) {
+	runs(lane(plain, a.scale, cols), a.x0, a.x1, func(key int, xa, xb vg.Length) {
 		l := looks[key]
 		pic.fill(xa, y0, xb, y1, l.color)
 		if l.named || !iterations {
 			st := style{size: small, color: readable(l.color), align: 0.5}
 			if s := pic.fit(clean(l.name), st, xb-xa-pic.pt(4)); s != "" {
-				pic.text(s, (xa+xb)/2, y0+pic.pt(3.5), st)
+				pic.text(s, (xa+xb)/2, y0+pic.pt(4.5), st) // clear of the axis, underscores too
 			}
 		}
 	})
@@ -460,7 +501,7 @@ func (pic *picture) crowded(w vg.Length) bool {
 func (pic *picture) phaseShares(pieces []piece, looks map[int]*lanePiece, a plotArea, y0, y1 vg.Length) {
 	n := max(int((a.x1-a.x0)/pic.pt(2.5)), 1)
 	dx := (a.x1 - a.x0) / vg.Length(n)
-	for i, column := range shares(pieces, a.from, a.to, n) {
+	for i, column := range shares(pieces, a.scale, n) {
 		sort.Slice(column, func(a, b int) bool { return column[a].key < column[b].key })
 		sum := 0.0
 		for _, s := range column {

@@ -9,12 +9,14 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"regexp"
+	"slices"
 	"sort"
 )
 
-// An archive is the zip file of a workbook. excelize hands over the streamed sheets in the random order of a map; the
-// archive keeps each entry compressed and writes all of them in one order, so that the same report gives the same bytes.
-// Entries have no time stamp.
+// An archive is the zip file of a workbook. excelize hands over the streamed sheets, and lists the types of pictures, in
+// the random order of maps; the archive keeps each entry compressed and writes all of them in one order, so that the same
+// report gives the same bytes. Entries have no time stamp.
 type archive struct {
 	entries []*entry
 }
@@ -59,10 +61,33 @@ func (a *archive) finish() error {
 	return nil
 }
 
+// Write takes a part of an entry. The list of content types comes as one.
 func (e *entry) Write(p []byte) (int, error) {
+	if e.name == contentTypes {
+		n := len(p)
+		_, err := e.add(sortDefaults(p))
+		return n, err
+	}
+	return e.add(p)
+}
+
+func (e *entry) add(p []byte) (int, error) {
 	e.size += uint64(len(p))
 	e.crc.Write(p)
 	return e.to.Write(p)
+}
+
+var defaults = regexp.MustCompile(`<Default [^>]*></Default>`)
+
+// sortDefaults puts the file types of the list of content types in order.
+func sortDefaults(list []byte) []byte {
+	types := defaults.FindAll(list, -1)
+	slices.SortFunc(types, bytes.Compare)
+	i := 0
+	return defaults.ReplaceAllFunc(list, func([]byte) []byte {
+		i++
+		return types[i-1]
+	})
 }
 
 // contentTypes stands first in the file, as programs that guess a file's type expect.

@@ -19,7 +19,7 @@ const (
 	columnWidth    = 14.0  // characters, of each
 	overviewPhases = 12    // phases in the table and the chart
 	overviewTracks = 4     // tracks that have charts
-	chartRows      = 18    // rows that a chart covers
+	chartRows      = 22    // rows that a chart covers
 	chartPoints    = 30000 // iterations that a chart shows; Excel takes 32,000 a series
 	overviewDoubts = 15    // findings and warnings that stand in full
 )
@@ -124,9 +124,14 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 	for i := range n {
 		r.reset()
 		fill(i, &r)
+		high := 1
 		for j, v := range r.cells {
 			o.set(j+1, v, o.b.styles[cols[j].as])
+			if s, ok := v.(string); ok && cols[j].as == asLong {
+				high = max(high, int(math.Ceil(float64(textWidth(s))/(columnWidth-1.5))))
+			}
 		}
+		o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(min(high, 8)*15)))
 		o.row++
 	}
 	a, err := excelize.CoordinatesToCellName(1, top)
@@ -320,6 +325,11 @@ func (o *overview) phases(rep *align.Report) []peak {
 		return nil
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].p.Max.Memory.Need > all[j].p.Max.Memory.Need })
+	// Phases that need nothing say nothing, unless all are such.
+	some := sort.Search(len(all), func(i int) bool { return all[i].p.Max.Memory.Need <= 0 })
+	if some > 0 {
+		all = all[:some]
+	}
 	all = all[:min(len(all), overviewPhases)]
 	o.section("Phases of steady iterations that need most")
 	o.table("Phase_peaks", columns(
@@ -350,6 +360,7 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 	o.row++
 	// A picture that is cut by the end of a page shows nothing.
 	o.do(o.b.f.InsertPageBreak(overviewSheet, "A"+strconv.Itoa(o.row)))
+	o.row++
 	drawn, offset := 0, 0
 	right, _ := excelize.ColumnNumberToName(overviewWidth/2 + 1)
 	for _, t := range rep.Tracks {
@@ -404,7 +415,7 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 
 func (o *overview) chart(col string, c *excelize.Chart) {
 	c.Legend = excelize.ChartLegend{Position: "bottom"}
-	c.Dimension = excelize.ChartDimension{Width: 690, Height: chartRows*20 - 20}
+	c.Dimension = excelize.ChartDimension{Width: 690, Height: 340}
 	c.ShowBlanksAs = "gap"
 	if o.err == nil {
 		o.do(o.b.f.AddChart(overviewSheet, col+strconv.Itoa(o.row), c))

@@ -37,8 +37,8 @@ func (r *row) text(s string) {
 	r.cells = append(r.cells, cellText(s))
 }
 
-// mib takes bytes. A float64 holds a number of bytes divided by a power of two exactly, up to 2^53 bytes, so the cell
-// has the exact value under the two decimals that its format shows.
+// mib takes bytes. The library keeps 15 significant digits, as Excel does, which is more than a number of bytes has: times
+// 1,048,576 and rounded, the cell is the exact number.
 func (r *row) mib(known bool, bytes int64) {
 	if known {
 		r.cells = append(r.cells, float64(bytes)/(1<<20))
