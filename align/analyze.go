@@ -41,7 +41,6 @@ type analysis struct {
 	callStats   map[callKey]*CallStat
 	failed      []failedCall
 	vmm         []int64 // cuMemCreate and alike, by process
-	classes     classes
 
 	firstTime, lastTime    int64 // ns; of API calls, ranges and the capture
 	timed                  bool  // firstTime and lastTime are known

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"os"
 	"sync/atomic"
 )
@@ -192,10 +193,11 @@ func (w *walk) leaves(nodes []uint32, depth int) error {
 
 // A slot says where a column's value is in the rows of one shape.
 type slot struct {
-	off   int32 // from the start of the record
+	off   int32 // from the start of the record; 0 for a constant
 	shift uint8 // an integer: how far eight bytes read at off must be shifted right
 	kind  slotKind
-	n     int64 // the value of a constant, or the length of a text
+	mask  int64 // all ones for an integer, 0 else
+	n     int64 // the value of a constant, or the length of a text; 0 for an integer
 }
 
 type slotKind uint8
@@ -207,18 +209,16 @@ const (
 	slotOdd // a floating-point number or a blob, or not in the record
 )
 
-// value is the value of an integer or a constant.
+// value is the value of an integer or a constant, without a branch between the two.
 func (sl *slot) value(rec []byte) int64 {
-	if sl.kind != slotInt {
-		return sl.n
-	}
-	return int64(binary.BigEndian.Uint64(rec[sl.off:sl.off+8])) >> (sl.shift & 63)
+	return int64(binary.BigEndian.Uint64(rec[sl.off:sl.off+8]))>>(sl.shift&63)&sl.mask | sl.n
 }
 
 // A shape is how a record lays out its columns, as its header says. Rows of one table have few shapes, so each is
 // worked out once.
 type shape struct {
 	header []byte
+	key    headerKey
 	slots  []slot
 	odd    bool  // some slot is slotOdd
 	texts  bool  // some slot is slotText
@@ -231,6 +231,7 @@ type decoder struct {
 	cols   []int // positions of the wanted columns in the table
 	shapes []*shape
 	last   *shape
+	seats  [64]*shape // shapes by the hash of their header, as far as there is room
 }
 
 // shape finds the layout of a record, nil where the record does not make sense. local is the part of it that is in
@@ -251,12 +252,18 @@ func (d *decoder) shape(local []byte) *shape {
 		return nil
 	}
 	header := local[:hlen]
-	if d.last != nil && bytes.Equal(d.last.header, header) {
-		return d.last
+	key, short := keyOf(local, hlen)
+	if s := d.last; s != nil && s.is(&key, short, header) {
+		return s
+	}
+	seat := &d.seats[key.hash()%uint64(len(d.seats))]
+	if s := *seat; s != nil && s.is(&key, short, header) {
+		d.last = s
+		return s
 	}
 	for _, s := range d.shapes {
-		if bytes.Equal(s.header, header) {
-			d.last = s
+		if s.is(&key, short, header) {
+			d.last, *seat = s, s
 			return s
 		}
 	}
@@ -264,11 +271,49 @@ func (d *decoder) shape(local []byte) *shape {
 	if s != nil {
 		if len(d.shapes) >= 64 {
 			d.shapes = d.shapes[:0] // such as texts of many lengths: forget, rather than search ever longer
+			d.seats = [len(d.seats)]*shape{}
 		}
+		s.key = key
 		d.shapes = append(d.shapes, s)
-		d.last = s
+		d.last, *seat = s, s
 	}
 	return s
+}
+
+// A headerKey is a header of at most 32 bytes as numbers, so that two are compared at once: rows of one table often
+// alternate between a few shapes. Of a longer header it is the beginning.
+type headerKey [4]uint64
+
+// keyOf makes the key of a header. Beyond the record local has room for 8 bytes more.
+func keyOf(local []byte, hlen int) (k headerKey, short bool) {
+	if hlen > 8*len(k) {
+		for i := range k {
+			k[i] = binary.LittleEndian.Uint64(local[8*i:])
+		}
+		return k, false
+	}
+	b := local[:hlen+7]
+	i := 0
+	for ; i < hlen>>3; i++ {
+		k[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	if rest := hlen & 7; rest > 0 {
+		k[i] = binary.LittleEndian.Uint64(b[8*i:8*i+8]) & (1<<(8*rest) - 1)
+	}
+	return k, true
+}
+
+func (k *headerKey) hash() uint64 {
+	h := k[0]*0x9e3779b97f4a7c15 + k[1]*0xbf58476d1ce4e5b9 + k[2]*0x94d049bb133111eb + k[3]*0xd6e8feb86659fd93
+	return h >> 40
+}
+
+// is says that a shape is that of a header with a key.
+func (s *shape) is(k *headerKey, short bool, header []byte) bool {
+	if s.key[0] != k[0] || s.key[1] != k[1] || s.key[2] != k[2] || s.key[3] != k[3] {
+		return false
+	}
+	return len(s.header) == len(header) && (short || bytes.Equal(s.header, header))
 }
 
 func (d *decoder) layout(header []byte, at int) *shape {
@@ -290,7 +335,7 @@ func (d *decoder) layout(header []byte, at int) *shape {
 			sl = slot{kind: slotConst, n: Null}
 		case serial <= 6:
 			size = []int64{0, 1, 2, 3, 4, 6, 8}[serial]
-			sl = slot{kind: slotInt, shift: uint8(64 - 8*size)}
+			sl = slot{kind: slotInt, shift: uint8(64 - 8*size), mask: -1}
 		case serial == 7:
 			size = 8
 		case serial == 8, serial == 9:
@@ -304,7 +349,9 @@ func (d *decoder) layout(header []byte, at int) *shape {
 		if size < 0 || off+size > 1<<31-1 {
 			return nil
 		}
-		sl.off = int32(off)
+		if sl.kind != slotConst {
+			sl.off = int32(off)
+		}
 		off += size
 		for i, c := range d.cols {
 			if c != col {
@@ -367,12 +414,21 @@ func (t *treeFile) cells(page []byte, row func(rowid int64, local []byte, whole 
 			size = v
 			at += k
 		}
-		v, k := uvarint(page[at:t.usable])
-		if k == 0 {
-			return t.damaged("a page has a cell that is cut off")
+		// So are nearly all rowids four bytes or less: taken apart at once, seven bits of each.
+		x := binary.BigEndian.Uint64(page[at : at+8])
+		switch k := bits.LeadingZeros64(^x&0x8080808080808080) >> 3; {
+		case k < 4 && at+k < t.usable:
+			x >>= 56 - 8*k
+			rowid = x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000 | x>>3&0xfe00000
+			at += k + 1
+		default:
+			v, k := uvarint(page[at:t.usable])
+			if k == 0 {
+				return t.damaged("a page has a cell that is cut off")
+			}
+			rowid = v
+			at += k
 		}
-		rowid = v
-		at += k
 		local, whole := int(min(size, 1<<31-1)), true
 		if local > most {
 			whole = false
