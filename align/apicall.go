@@ -232,7 +232,7 @@ func (p *apiPart) add(b *nsysdb.Batch) {
 				p.vmm[t.proc.index]++
 			}
 		}
-		if a.opts.Blocks && corr != nil {
+		if a.keepNames && corr != nil {
 			t.names[corr[i]] = int32(name[i])
 		}
 	}

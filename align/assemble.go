@@ -88,6 +88,14 @@ func (a *analysis) trackReport(t *track) *Track {
 	}
 	a.ranges(out, p, uses)
 	a.failedAllocs(out, p)
+	out.Theory = theory(a.opts)
+	t.sortBlocks()
+	switch {
+	case t.snapshot != nil:
+		a.snapshotTensors(out, t)
+	case a.keepBlocks:
+		a.driverTensors(out, t)
+	}
 	if a.opts.Blocks {
 		a.blocks(out, t)
 	}

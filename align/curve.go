@@ -28,11 +28,39 @@ func Curves(ctx context.Context, db *nsysdb.DB, rep *Report, windows []Window) (
 			return nil, err
 		}
 	}
+	for _, w := range d.windows {
+		d.tensors(w)
+	}
 	out := make([][]Curve, len(windows))
 	for i, w := range d.windows {
 		out[i] = w.finish(d.levels(w))
 	}
 	return out, nil
+}
+
+// tensors draws the levels of a snapshot.
+func (d *drawing) tensors(w *drawnWindow) {
+	for _, t := range d.rep.Tracks {
+		if t.PID != w.PID || t.Device != w.Device || t.Tensors == nil || t.Tensors.Replay == nil {
+			continue
+		}
+		r := t.Tensors.Replay
+		alloc, resv := r.StartAllocated, r.StartReserved
+		w.step("allocated", Never, alloc)
+		w.step("reserved", Never, resv)
+		for i := range r.Steps {
+			s := &r.Steps[i]
+			at := t.Tensors.ReportTime(s.Time)
+			if s.Allocated != alloc {
+				w.step("allocated", at, s.Allocated-alloc)
+				alloc = s.Allocated
+			}
+			if s.Reserved != resv {
+				w.step("reserved", at, s.Reserved-resv)
+				resv = s.Reserved
+			}
+		}
+	}
 }
 
 type drawing struct {

@@ -11,14 +11,15 @@ import (
 
 // A track is one process on one device while it is being read.
 type track struct {
-	proc   *process
-	device int64
-	levels map[string]*levelSweep
-	dev    *levelSweep // levels["device"]; nil until it has events
-	pool   poolSum
-	gpu    gpuSum
-	copies copySum
-	blocks []rawBlock
+	proc     *process
+	device   int64
+	levels   map[string]*levelSweep
+	dev      *levelSweep // levels["device"]; nil until it has events
+	pool     poolSum
+	gpu      gpuSum
+	copies   copySum
+	blocks   []rawBlock
+	snapshot *match // the device of a snapshot that belongs to the track; nil for none
 }
 
 // A rawBlock is a block by ids; names are looked up when the report is made.
@@ -101,7 +102,7 @@ func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
 	}
 	m.pool = pool
 	scan := nsysdb.Scan{Table: nsysdb.MemoryUsage, Columns: memoryColumns, Sorted: sorted}
-	if !a.opts.Blocks {
+	if !a.keepBlocks {
 		scan.Columns = memoryColumns[:len(memoryColumns)-1]
 	}
 	var done progress
@@ -270,7 +271,7 @@ func (m *memory) free(e *memEvent) {
 }
 
 func (m *memory) keep(b liveBlock, address, end int64, at place, corr int64, lost bool, diedN int64) {
-	if m.a.opts.Blocks {
+	if m.a.keepBlocks {
 		b.track.blocks = append(b.track.blocks, rawBlock{start: b.start, end: end, address: address, bytes: b.bytes,
 			kind: b.kind, stream: b.stream, born: b.born, died: at, bornCorr: b.corr, diedBy: corr, lost: lost, bornN: b.n, diedN: diedN})
 	}

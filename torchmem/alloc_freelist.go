@@ -15,7 +15,7 @@ type freeBlock struct {
 	node int32
 }
 
-const freePart = 256 // blocks of a part before it is cut in two
+const freePart = 128 // blocks of a part before it is cut in two
 
 func (a freeBlock) before(b freeBlock) bool {
 	return a.size < b.size || a.size == b.size && a.addr < b.addr

@@ -10,7 +10,9 @@ import (
 type SimOptions struct {
 	Capacity int64 // bytes that the process may reserve; 0 for no limit
 	Order    Order // where segments are put
-	stop     bool  // at the first failed request
+
+	stop  bool              // at the first failed request
+	check func(*allocModel) // called after each step, by tests
 }
 
 // A Result is what one setting comes to.
@@ -107,6 +109,9 @@ func (q *Requests) Simulate(cfg *Config, opt SimOptions) *Result {
 			m.finish(o.block)
 		case opEmpty:
 			m.releaseAll()
+		}
+		if opt.check != nil {
+			opt.check(m)
 		}
 		if gap := m.reserved - m.allocated; gap > res.LargestGap {
 			res.LargestGap, res.LargestGapEvent = gap, o.event
