@@ -217,21 +217,27 @@ func (sl *slot) value(rec []byte) int64 {
 // A shape is how a record lays out its columns, as its header says. Rows of one table have few shapes, so each is
 // worked out once.
 type shape struct {
-	header []byte
-	key    headerKey
+	key    headerKey // of shapes that the header's beginning tells
+	header []byte    // of others
 	slots  []slot
 	odd    bool  // some slot is slotOdd
 	texts  bool  // some slot is slotText
 	end    int32 // one past the last byte of the slots
-	size   int64 // bytes of the whole record
+	size   int64 // bytes of the whole record; -1 where the beginning does not tell
+}
+
+// fits says that a record that is whole in its page can be one of the shape.
+func (s *shape) fits(rec []byte) bool {
+	return s != nil && (s.size == int64(len(rec)) || s.size < 0 && int(s.end) <= len(rec))
 }
 
 // A decoder finds wanted columns of records.
 type decoder struct {
 	cols   []int // positions of the wanted columns in the table
-	shapes []*shape
+	prefix int   // bytes of the header up to the last of them, where each has one
 	last   *shape
-	seats  [64]*shape // shapes by the hash of their header, as far as there is room
+	seats  [256]*shape // shapes by the hash of their key; the last of those with one hash
+	long   []*shape    // shapes without a key
 }
 
 // shape finds the layout of a record, nil where the record does not make sense. local is the part of it that is in
@@ -251,56 +257,70 @@ func (d *decoder) shape(local []byte) *shape {
 	if hlen < n || hlen > len(local) {
 		return nil
 	}
-	header := local[:hlen]
-	key, short := keyOf(local, hlen)
-	if s := d.last; s != nil && s.is(&key, short, header) {
-		return s
+	// The columns that are wanted are mostly among the first, and each mostly has one byte in the header. Then these
+	// bytes, with the header's length, tell all, and what later columns hold makes no shape of its own.
+	if d.prefix == 0 {
+		d.prefix = 2
+		for _, c := range d.cols {
+			d.prefix = max(d.prefix, c+2)
+		}
 	}
-	seat := &d.seats[key.hash()%uint64(len(d.seats))]
-	if s := *seat; s != nil && s.is(&key, short, header) {
-		d.last = s
-		return s
-	}
-	for _, s := range d.shapes {
-		if s.is(&key, short, header) {
+	if p := min(hlen, d.prefix); n == 1 && p <= 8*len(headerKey{}) {
+		if key, ok := keyOf(local, p); ok {
+			if s := d.last; s != nil && s.key == key {
+				return s
+			}
+			seat := &d.seats[key.hash()%uint64(len(d.seats))]
+			if s := *seat; s != nil && s.key == key {
+				d.last = s
+				return s
+			}
+			s := d.layout(local[:p], n, hlen)
+			if s == nil {
+				return nil
+			}
+			if s.key = key; p < hlen {
+				s.size = -1
+			}
 			d.last, *seat = s, s
 			return s
 		}
 	}
-	s := d.layout(header, n)
-	if s != nil {
-		if len(d.shapes) >= 64 {
-			d.shapes = d.shapes[:0] // such as texts of many lengths: forget, rather than search ever longer
-			d.seats = [len(d.seats)]*shape{}
+	header := local[:hlen]
+	for _, s := range d.long {
+		if bytes.Equal(s.header, header) {
+			return s
 		}
-		s.key = key
-		d.shapes = append(d.shapes, s)
-		d.last, *seat = s, s
+	}
+	s := d.layout(header, n, hlen)
+	if s != nil {
+		if len(d.long) >= 64 {
+			d.long = d.long[:0] // such as texts of many lengths: forget, rather than search ever longer
+		}
+		s.header = bytes.Clone(header)
+		d.long = append(d.long, s)
 	}
 	return s
 }
 
-// A headerKey is a header of at most 32 bytes as numbers, so that two are compared at once: rows of one table often
-// alternate between a few shapes. Of a longer header it is the beginning.
+// A headerKey is the beginning of a header, the rest zero, as numbers that are compared at once.
 type headerKey [4]uint64
 
-// keyOf makes the key of a header. Beyond the record local has room for 8 bytes more.
-func keyOf(local []byte, hlen int) (k headerKey, short bool) {
-	if hlen > 8*len(k) {
-		for i := range k {
-			k[i] = binary.LittleEndian.Uint64(local[8*i:])
-		}
-		return k, false
-	}
-	b := local[:hlen+7]
+// keyOf makes the key of the first n bytes; not where one of them, after the first, does not stand for a column by
+// itself. Beyond the record local has room for 8 bytes more.
+func keyOf(local []byte, n int) (k headerKey, ok bool) {
+	b := local[:n+7]
 	i := 0
-	for ; i < hlen>>3; i++ {
+	high := uint64(0)
+	for ; i < n>>3; i++ {
 		k[i] = binary.LittleEndian.Uint64(b[8*i:])
+		high |= k[i]
 	}
-	if rest := hlen & 7; rest > 0 {
+	if rest := n & 7; rest > 0 {
 		k[i] = binary.LittleEndian.Uint64(b[8*i:8*i+8]) & (1<<(8*rest) - 1)
+		high |= k[i]
 	}
-	return k, true
+	return k, high&0x8080808080808080 == 0
 }
 
 func (k *headerKey) hash() uint64 {
@@ -308,20 +328,13 @@ func (k *headerKey) hash() uint64 {
 	return h >> 40
 }
 
-// is says that a shape is that of a header with a key.
-func (s *shape) is(k *headerKey, short bool, header []byte) bool {
-	if s.key[0] != k[0] || s.key[1] != k[1] || s.key[2] != k[2] || s.key[3] != k[3] {
-		return false
-	}
-	return len(s.header) == len(header) && (short || bytes.Equal(s.header, header))
-}
-
-func (d *decoder) layout(header []byte, at int) *shape {
-	s := &shape{header: bytes.Clone(header), slots: make([]slot, len(d.cols))}
+// layout works out the shape of a header of hlen bytes, of which all or the first are given; columns begin at at.
+func (d *decoder) layout(header []byte, at, hlen int) *shape {
+	s := &shape{slots: make([]slot, len(d.cols))}
 	for i := range s.slots {
 		s.slots[i].kind = slotOdd
 	}
-	off := int64(len(header))
+	off := int64(hlen)
 	for col := 0; at < len(header); col++ {
 		serial, k := uvarint(header[at:])
 		if k == 0 {
