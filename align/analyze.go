@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
+	"strings"
 	"sync"
 
 	"nsysmem/nsysdb"
@@ -22,6 +24,7 @@ type analysis struct {
 	names       []string // of ranges
 	domains     map[nsysdb.DomainID]string
 	spans       []span
+	pseudoNames map[string]int32
 	threadNames map[int64]string
 
 	mu     sync.Mutex // guards procs, byGPID and each process's tracks while tables are read at once
@@ -39,11 +42,14 @@ type analysis struct {
 	failed      []failedCall
 	vmm         []int64 // cuMemCreate and alike, by process
 	classes     classes
+	keepBlocks  bool // blocks are wanted: for themselves, or as tensors
+	keepNames   bool // names of allocating and freeing calls are wanted
 
-	firstTime, lastTime             int64 // ns; of API calls, ranges and the capture
-	kernelStart, kernelEnd, copyEnd int64 // ns; ends of GPU work
-	memoryStart, memoryEnd          int64 // ns; of memory events
-	memoryRows                      int64
+	firstTime, lastTime    int64 // ns; of API calls, ranges and the capture
+	timed                  bool  // firstTime and lastTime are known
+	memoryTime, kernelTime stretch
+	copyTime               stretch
+	memoryRows             int64
 
 	warnedMu sync.Mutex
 	warned   map[string]bool
@@ -77,10 +83,10 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 		a.threadNames[t.GlobalTID] = t.Name
 	}
 	a.collected(meta)
-	a.firstTime, a.lastTime = maxTime, 0
-	if meta.CaptureEnd > meta.CaptureStart {
-		a.firstTime, a.lastTime = meta.CaptureStart, meta.CaptureEnd
-	}
+	a.keepNames = opts.Blocks || opts.Snapshot != nil
+	a.keepBlocks = a.keepNames
+	a.firstTime, a.lastTime = meta.CaptureStart, meta.CaptureEnd
+	a.timed = a.lastTime > a.firstTime
 	if err := a.readRanges(ctx); err != nil {
 		return nil, err
 	}
@@ -88,6 +94,9 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 		return nil, err
 	}
 	if err := a.readEvents(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.joinSnapshot(); err != nil {
 		return nil, err
 	}
 	a.assemble()
@@ -153,6 +162,17 @@ func (a *analysis) track(p *process, device int64) *track {
 	return t
 }
 
+// allTracks are the tracks made so far, while tables may be read at once.
+func (a *analysis) allTracks() []*track {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []*track
+	for _, p := range a.procs {
+		out = append(out, p.tracks...)
+	}
+	return out
+}
+
 // firstTrack returns the track of a process's lowest device, device 0 where it has none.
 func (a *analysis) firstTrack(p *process) *track {
 	a.mu.Lock()
@@ -201,8 +221,23 @@ func lookup(views [][]*corrMap, p *process, corr int64) (place, bool) {
 
 // sawTime widens the time of the report.
 func (a *analysis) sawTime(first, last int64) {
-	a.firstTime = min(a.firstTime, first)
-	a.lastTime = max(a.lastTime, last)
+	if !a.timed {
+		a.firstTime, a.lastTime, a.timed = first, last, true
+	}
+	a.firstTime, a.lastTime = min(a.firstTime, first), max(a.lastTime, last)
+}
+
+// A stretch is the time that some events span, gathered by one goroutine.
+type stretch struct {
+	first, last int64 // ns
+	any         bool
+}
+
+func (s *stretch) add(first, last int64) {
+	if !s.any {
+		s.first, s.last, s.any = first, last, true
+	}
+	s.first, s.last = min(s.first, first), max(s.last, last)
 }
 
 func (a *analysis) warn(code, format string, args ...any) {
@@ -227,6 +262,7 @@ func (a *analysis) readRanges(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.order(nv)
 	a.names, a.domains = nv.Names, nv.Domains
 	operators := a.operatorNames()
 	library := make(map[nsysdb.DomainID]bool)
@@ -243,18 +279,16 @@ func (a *analysis) readRanges(ctx context.Context) error {
 		if r.End == nsysdb.Null {
 			s.end, s.open = maxTime, true
 			open++
-		} else {
-			a.lastTime = max(a.lastTime, r.End)
 		}
 		if r.Damaged {
 			damaged++
 		}
-		a.firstTime = min(a.firstTime, r.Start)
-		a.lastTime = max(a.lastTime, r.Start)
+		a.sawTime(r.Start, max(r.Start, r.End)) // Null, the End of an open range, is below any time
 		if clean := operators[r.Name]; clean >= 0 {
 			s.operator, s.name = true, clean
 		}
-		s.operator = s.operator || library[nsysdb.DomainID{GlobalPID: gpid, Domain: r.Domain}]
+		s.library = library[nsysdb.DomainID{GlobalPID: gpid, Domain: r.Domain}] || libraryName.MatchString(a.names[s.name])
+		s.operator = s.operator || s.library
 		s.thread = p.thread(r.TID)
 		s.thread.name = a.threadNames[r.TID]
 		s.thread.ranges = append(s.thread.ranges, int32(len(a.spans)))
@@ -270,11 +304,49 @@ func (a *analysis) readRanges(ctx context.Context) error {
 		for _, t := range p.threads {
 			t.helper = helperThread.MatchString(t.name)
 			t.sortRanges(a.spans)
-			t.cut(a.spans, func(*span) bool { return true })
+			t.segs = t.cut(a.spans, func(*span) bool { return true })
 		}
 		sort.Slice(p.threads, func(i, j int) bool { return p.threads[i].tid < p.threads[j].tid })
 	}
 	return nil
+}
+
+// order makes what follows independent of the order of the table's rows: processes are met by their ids, and an index
+// of a name is its place in alphabetical order, names of rounds before all others. Of ranges that start and end at
+// the same times the one with the lower index counts as the outer one.
+func (a *analysis) order(nv *nsysdb.NVTX) {
+	gpids := make([]int64, 0, 8)
+	for i := range nv.Ranges {
+		if g := nsysdb.Process(nv.Ranges[i].TID); len(gpids) == 0 || gpids[len(gpids)-1] != g {
+			gpids = append(gpids, g)
+		}
+	}
+	slices.Sort(gpids)
+	for _, g := range slices.Compact(gpids) {
+		a.process(g)
+	}
+	by := make([]int32, len(nv.Names))
+	round := make([]bool, len(nv.Names))
+	for i, name := range nv.Names {
+		by[i], round[i] = int32(i), iterationWord.MatchString(name) && !phaseWord.MatchString(name)
+	}
+	slices.SortFunc(by, func(x, y int32) int {
+		if round[x] != round[y] {
+			if round[x] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(nv.Names[x], nv.Names[y])
+	})
+	names, place := make([]string, len(by)), make([]int32, len(by))
+	for k, i := range by {
+		names[k], place[i] = nv.Names[i], int32(k)
+	}
+	nv.Names = names
+	for i := range nv.Ranges {
+		nv.Ranges[i].Name = place[nv.Ranges[i].Name]
+	}
 }
 
 var operatorNumbers = regexp.MustCompile(`,?\s*\b(?:seq|op_id|op_ids|sizes|input_op_ids|sz)\s*=\s*(?:\[.*\]|[^,]*)`)

@@ -1,10 +1,10 @@
 package align
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"runtime"
-	"sort"
 	"strings"
 	"sync"
 
@@ -176,6 +176,9 @@ func (p *apiPart) add(b *nsysdb.Batch) {
 	}
 	a, none := p.a, len(p.a.spans)
 	for i := 0; i < b.Rows; i++ {
+		if start[i] == nsysdb.Null || tid[i] == nsysdb.Null {
+			continue // neither time nor thread can be guessed
+		}
 		t := p.last
 		if t == nil || t.tid != tid[i] {
 			t = p.thread(tid[i])
@@ -228,7 +231,7 @@ func (p *apiPart) add(b *nsysdb.Batch) {
 				p.vmm[t.proc.index]++
 			}
 		}
-		if a.opts.Blocks && corr != nil {
+		if a.keepNames && corr != nil {
 			t.names[corr[i]] = int32(name[i])
 		}
 	}
@@ -256,16 +259,7 @@ func (p *apiPart) thread(tid int64) *apiThread {
 	t := p.threads[tid]
 	if t == nil {
 		proc := p.a.process(nsysdb.Process(tid))
-		t = &apiThread{tid: tid, proc: proc}
-		own := p.a.findThread(proc, tid)
-		if own != nil {
-			t.own = cursor{segs: own.segs, pos: -1}
-			t.isMain = own == proc.main
-		}
-		t.helper = helperThread.MatchString(p.a.threadNames[tid])
-		if proc.main != nil && !t.isMain && !p.a.opts.SameThread {
-			t.main = cursor{segs: proc.main.segs, pos: -1}
-		}
+		t = p.a.newThread(proc, tid)
 		if p.corr[proc.index] == nil {
 			p.corr[proc.index] = &corrMap{}
 			p.names[proc.index] = make(map[int64]int32)
@@ -277,14 +271,35 @@ func (p *apiPart) thread(tid int64) *apiThread {
 	return t
 }
 
+// newThread is a thread of a process as calls are joined by it.
+func (a *analysis) newThread(proc *process, tid int64) *apiThread {
+	t := &apiThread{tid: tid, proc: proc, helper: helperThread.MatchString(a.threadNames[tid])}
+	if own := a.findThread(proc, tid); own != nil {
+		t.own = cursor{segs: own.segs, pos: -1}
+		t.isMain = own == proc.main
+	}
+	if t.isMain && proc.inferred || !t.isMain && !a.opts.SameThread {
+		t.main = cursor{segs: proc.mainSegs, pos: -1}
+	}
+	return t
+}
+
 // place joins a moment of a thread to a range.
 //
 //  1. The innermost range open on the thread itself; but an operator's range on a thread that does not carry the
 //     iterations gives way to what the main thread is in, so that a phase holds the work of its backward thread.
 //  2. Else the innermost range open on the main thread of the process, unless the thread is a helper.
 //  3. Else none.
+//
+// Where phases are inferred, they lie on the main thread as ranges would, and operators' ranges give way to them there
+// too.
 func (t *apiThread) place(at int64, a *analysis) place {
 	own := t.own.at(at)
+	if t.isMain && t.proc.inferred {
+		if m := t.main.at(at); m >= 0 {
+			return placeOf(m, waySame)
+		}
+	}
 	if own >= 0 {
 		if !t.isMain && !t.helper && a.spans[own].operator {
 			if m := t.main.at(at); m >= 0 {
@@ -337,13 +352,6 @@ func (a *analysis) joinCalls(work []*apiPart) {
 			a.sawTime(w.minStart, w.maxEnd)
 		}
 	}
-	sort.SliceStable(a.failed, func(i, j int) bool {
-		x, y := &a.failed[i], &a.failed[j]
-		if x.time != y.time {
-			return x.time < y.time
-		}
-		return x.tid < y.tid
-	})
 	a.launches = make([]int64, len(a.procs))
 	for i, v := range a.launchCount[:n] {
 		a.launches[a.spans[i].proc] += v
@@ -351,6 +359,12 @@ func (a *analysis) joinCalls(work []*apiPart) {
 	for i := range a.procs {
 		a.launches[i] += a.launchCount[n+i]
 	}
+}
+
+// compareFailed puts failed calls in time order.
+func compareFailed(x, y failedCall) int {
+	return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.tid, y.tid), cmp.Compare(x.duration, y.duration),
+		cmp.Compare(x.name, y.name), cmp.Compare(x.ret, y.ret))
 }
 
 // inclusiveLaunches are the launches within each span, those of the spans inside it too. A span that overlaps another

@@ -1,6 +1,8 @@
 package align
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"nsysmem/nsysdb"
@@ -9,12 +11,17 @@ import (
 // assemble makes the report from the sums.
 func (a *analysis) assemble() {
 	src := &a.rep.Source
-	if a.firstTime == maxTime {
-		a.firstTime = min(a.kernelStart, a.memoryStart)
+	for _, s := range []stretch{a.memoryTime, a.kernelTime, a.copyTime} {
+		if s.any {
+			a.sawTime(s.first, s.last)
+		}
 	}
-	src.Start = a.firstTime
-	src.End = max(a.lastTime, a.kernelEnd, a.copyEnd, a.memoryEnd, a.firstTime)
-	for _, p := range a.procs {
+	src.Start, src.End = a.firstTime, a.lastTime
+	a.countFailed()
+	slices.SortFunc(a.failed, compareFailed)
+	procs := slices.Clone(a.procs)
+	slices.SortFunc(procs, func(p, q *process) int { return cmp.Compare(p.gpid, q.gpid) })
+	for _, p := range procs {
 		a.ensureTrack(p)
 		sort.Slice(p.tracks, func(i, j int) bool { return p.tracks[i].device < p.tracks[j].device })
 		for _, t := range p.tracks {
@@ -41,11 +48,15 @@ func (a *analysis) assemble() {
 			return x.Total > y.Total
 		case x.Pattern != y.Pattern:
 			return x.Pattern < y.Pattern
+		case x.Domain != y.Domain:
+			return x.Domain < y.Domain
 		}
 		return x.TID < y.TID
 	})
 	a.findings()
-	sort.SliceStable(a.rep.Warnings, func(i, j int) bool { return a.rep.Warnings[i].Code < a.rep.Warnings[j].Code })
+	slices.SortStableFunc(a.rep.Warnings, func(x, y Warning) int {
+		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Text, y.Text))
+	})
 }
 
 // ensureTrack gives a process that used CUDA but left no event on any device a track to show its zeros on.
@@ -72,8 +83,19 @@ func (a *analysis) trackReport(t *track) *Track {
 	markTruncated(out)
 	markWarmup(out, a.rep.Collected.Memory)
 	out.Phases = phaseStats(out)
+	if a.opts.Infer == InferAlways {
+		out.Inferred = a.compareInferred(p)
+	}
 	a.ranges(out, p, uses)
 	a.failedAllocs(out, p)
+	out.Theory = theory(a.opts)
+	t.sortBlocks()
+	switch {
+	case t.snapshot != nil:
+		a.snapshotTensors(out, t)
+	case a.keepBlocks:
+		a.driverTensors(out, t)
+	}
 	if a.opts.Blocks {
 		a.blocks(out, t)
 	}
@@ -204,7 +226,7 @@ func (a *analysis) iterations(out *Track, p *process, uses []Use) {
 	for k := range p.iters {
 		it := &p.iters[k]
 		s := &a.spans[it.span]
-		n := Iteration{Index: it.index, Name: a.names[s.name], Start: s.start, End: a.closed(s.end), Truncated: s.open, Use: uses[it.row]}
+		n := Iteration{Index: it.index, Name: a.names[s.name], Start: s.start, End: a.closed(s.end), Truncated: s.open || s.cut, Use: uses[it.row]}
 		if it.last > it.row {
 			n.Phases = make([]Phase, 0, it.last-it.row)
 		}

@@ -28,11 +28,39 @@ func Curves(ctx context.Context, db *nsysdb.DB, rep *Report, windows []Window) (
 			return nil, err
 		}
 	}
+	for _, w := range d.windows {
+		d.tensors(w)
+	}
 	out := make([][]Curve, len(windows))
 	for i, w := range d.windows {
 		out[i] = w.finish(d.levels(w))
 	}
 	return out, nil
+}
+
+// tensors draws the levels of a snapshot.
+func (d *drawing) tensors(w *drawnWindow) {
+	for _, t := range d.rep.Tracks {
+		if t.PID != w.PID || t.Device != w.Device || t.Tensors == nil || t.Tensors.Replay == nil {
+			continue
+		}
+		r := t.Tensors.Replay
+		alloc, resv := r.StartAllocated, r.StartReserved
+		w.step("allocated", Never, alloc)
+		w.step("reserved", Never, resv)
+		for i := range r.Steps {
+			s := &r.Steps[i]
+			at := t.Tensors.ReportTime(s.Time)
+			if s.Allocated != alloc {
+				w.step("allocated", at, s.Allocated-alloc)
+				alloc = s.Allocated
+			}
+			if s.Reserved != resv {
+				w.step("reserved", at, s.Reserved-resv)
+				resv = s.Reserved
+			}
+		}
+	}
 }
 
 type drawing struct {
@@ -155,7 +183,7 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 			k := blockKey{nsysdb.Process(e.gpid), e.address}
 			b, ok := live[k]
 			switch {
-			case e.bytes < 0:
+			case e.bytes < 0: // Null too
 			case e.op == nsysdb.OpAlloc:
 				if ok {
 					step(e.gpid, b.device, b.kind, e.time, -b.bytes)
@@ -191,6 +219,9 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 			e := memEvent{time: c[0][i], gpid: col(1, i, 0), device: col(2, i, 0), address: c[3][i], bytes: c[4][i], op: c[6][i], corr: col(7, i, 0),
 				kind: col(5, i, nsysdb.KindDevice), pool: col(8, i, nsysdb.Null), poolSize: col(9, i, nsysdb.Null),
 				poolUsed: col(10, i, nsysdb.Null), imported: col(11, i, nsysdb.Null)}
+			if e.time == nsysdb.Null {
+				continue
+			}
 			if n := len(same); n > 0 && same[n-1].time != e.time {
 				if same[n-1].time > e.time {
 					return errUnordered

@@ -13,6 +13,9 @@ import (
 var operatorName = regexp.MustCompile(`^(?:[a-z_0-9]*(?:aten|prims?|c10|c10d|torch|torchvision|autograd|nccl|quantized|cub|thrust|cudnn|cublas)[a-z_0-9]*)::` +
 	`|Backward\d+\b|\bseq = \d+|op_id = \d+|^Optimizer\.\w+#|^enumerate\(DataLoader\)|^torch\.|^nccl[A-Z:]`)
 
+// Names of ranges that libraries push in the program's own domain.
+var libraryName = regexp.MustCompile(`^(?:cub|thrust|cudnn|cublas|nccl)::|^nccl[A-Z:]`)
+
 // Domains that libraries mark their own ranges with; whole words, any case.
 var libraryDomain = regexp.MustCompile(`(?i)^(?:nccl|cccl|cub|thrust|cublas(?:lt|xt|mp)?|cudnn(?:_\w+)?|cusparse|cusolver|cufft|curand|tsl|nvshmem|ucx|ucp|mpi|libcudf|libkvikio|cutlass|cutensor|nvjpeg|nvtx_internal|python-gil|cupy|cupti|dali|numba)(?:\b|$)`)
 
@@ -73,26 +76,53 @@ func (a *analysis) families(p *process) []*family {
 				byKey[k] = f
 				out = append(out, f)
 			}
-			f.add(a.spans, id)
+			f.add(a, id)
 		}
 	}
 	return out
 }
 
-// add appends a member; members come by start.
-func (f *family) add(spans []span, id int32) {
-	s := &spans[id]
+// add appends a member; members come by start. One that was never closed ends where the next round begins: a program
+// that leaves a round by an exception does not close its range.
+func (f *family) add(a *analysis, id int32) {
+	s := &a.spans[id]
 	if n := len(f.members); n > 0 {
-		last := &spans[f.members[n-1]]
-		if s.end <= last.end && last.end != maxTime || last.open && s.open {
+		last := &a.spans[f.members[n-1]]
+		switch {
+		case last.open:
+			if !succeeds(a.names[s.name], a.names[last.name]) {
+				f.nested++
+				return
+			}
+		case s.start < last.end && s.end <= last.end:
 			f.nested++
 			return
-		}
-		if s.start < last.end {
+		case s.start < last.end:
 			f.overlaps = true
 		}
 	}
 	f.members = append(f.members, id)
+}
+
+// succeeds says that a round of that name may follow the other, rather than lie inside it: its number is higher, or the
+// names have no numbers.
+func succeeds(name, before string) bool {
+	x, y := digits.FindAllString(name, -1), digits.FindAllString(before, -1)
+	if len(x) == 0 || len(y) == 0 {
+		return true
+	}
+	i, err1 := strconv.Atoi(x[len(x)-1])
+	k, err2 := strconv.Atoi(y[len(y)-1])
+	return err1 == nil && err2 == nil && i > k
+}
+
+// closeMembers ends members that were never closed where the next one begins.
+func (f *family) closeMembers(spans []span) {
+	for i, id := range f.members {
+		if s := &spans[id]; i+1 < len(f.members) && s.end == maxTime {
+			s.end = spans[f.members[i+1]].start
+		}
+	}
 }
 
 // measure sums the time of the members and the launches within them.
@@ -254,7 +284,7 @@ func (a *analysis) byPattern(p *process, re *regexp.Regexp, domain string) *fami
 			}
 			if a.inDomain(s, domain) && a.matches(re, s, open) {
 				f.domain = s.domain
-				f.add(a.spans, id)
+				f.add(a, id)
 			}
 			open = append(open, id)
 		}

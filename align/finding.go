@@ -80,7 +80,7 @@ func (a *analysis) doubts() {
 				a.warn("lost_frees", "process %d device %d: %d blocks of %s memory were never freed in the report, but their address was allocated anew: they end there",
 					t.PID, t.Device, l.LostFrees, l.Kind)
 			}
-			if levelOrder(l.Kind) >= 4 {
+			if l.Kind == "unknown" || levelOrder(l.Kind) == 9 {
 				a.warn("unknown_kind", "process %d device %d: %d allocations are of memory %q and count for no known level", t.PID, t.Device, l.Allocs, l.Kind)
 			}
 		}

@@ -118,10 +118,8 @@ func workOf(b *nsysdb.Batch, i int) (work, bool) {
 }
 
 func (a *analysis) countKernels(ctx context.Context, graphs []work, sorted bool) error {
-	for _, p := range a.procs {
-		for _, t := range p.tracks {
-			t.prepare()
-		}
+	for _, t := range a.allTracks() {
+		t.prepare()
 	}
 	k := &kernelSum{a: a, corr: a.corrViews()}
 	if !a.db.Missing(nsysdb.Kernel) {
@@ -158,18 +156,16 @@ func (a *analysis) countKernels(ctx context.Context, graphs []work, sorted bool)
 			return err
 		}
 	}
-	a.kernelEnd = k.end
-	a.kernelStart = k.start
+	a.kernelTime = k.time
 	return nil
 }
 
 type kernelSum struct {
-	a          *analysis
-	corr       [][]*corrMap
-	track      *track
-	gpid, dev  int64
-	start, end int64
-	any        bool
+	a         *analysis
+	corr      [][]*corrMap
+	track     *track
+	gpid, dev int64
+	time      stretch
 }
 
 func (k *kernelSum) add(w *work) error {
@@ -178,10 +174,7 @@ func (k *kernelSum) add(w *work) error {
 		k.gpid, k.dev = w.gpid, w.device
 		k.track = a.track(a.process(nsysdb.Process(w.gpid)), w.device)
 	}
-	if !k.any {
-		k.start, k.any = w.start, true
-	}
-	k.end = max(k.end, w.end)
+	k.time.add(w.start, w.end)
 	g := &k.track.gpu
 	if g.use == nil {
 		k.track.prepare()
@@ -306,7 +299,7 @@ func (a *analysis) copy(corr [][]*corrMap, w *work, kind, bytes int64) {
 	if g.use == nil {
 		g.use = make([]GPUUse, len(p.rows)+1)
 	}
-	a.copyEnd = max(a.copyEnd, w.end)
+	a.copyTime.add(w.start, w.end)
 	d := w.end - w.start
 	g.total.copy(kind, bytes, d)
 	if a.opts.Kernels {

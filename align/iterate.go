@@ -16,7 +16,9 @@ func (a *analysis) iterate(ctx context.Context, re *regexp.Regexp) error {
 	fams := make(map[*process][]*family)
 	for _, p := range a.procs {
 		fams[p] = a.families(p)
-		p.main = guessMain(a, fams[p])
+		if p.main = guessMain(a, fams[p]); p.main != nil {
+			p.mainSegs = p.main.segs
+		}
 	}
 	chosen := make(map[*process]*family)
 	for try := 0; ; try++ {
@@ -35,14 +37,29 @@ func (a *analysis) iterate(ctx context.Context, re *regexp.Regexp) error {
 				p.main, moved = f.thread, true
 			}
 		}
+		for _, p := range a.procs {
+			if p.main != nil {
+				p.mainSegs = p.main.segs
+			}
+		}
 		if !moved || try > 0 {
 			break
+		}
+	}
+	found, err := a.infer(ctx, chosen)
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := a.readCalls(ctx); err != nil {
+			return err
 		}
 	}
 	for _, p := range a.procs {
 		a.settle(p, fams[p], chosen[p])
 	}
 	a.group()
+	a.keepBlocks = a.keepBlocks || a.allocatesAllAlong()
 	return nil
 }
 
@@ -71,10 +88,17 @@ func (a *analysis) pick(p *process, fams []*family, re *regexp.Regexp) *family {
 
 // settle fixes a process's iterations and makes its rows.
 func (a *analysis) settle(p *process, fams []*family, f *family) {
-	p.from = IterationsFrom{How: "none", Why: whyNone(fams)}
+	if f == nil && p.from.How != "kernels" {
+		why := whyNone(fams)
+		if p.from.Why != "" {
+			why += "; " + p.from.Why
+		}
+		p.from = IterationsFrom{How: "none", Why: why}
+	}
 	var members []int32
 	if f != nil {
 		members = f.members
+		f.closeMembers(a.spans)
 		names := make([]string, len(members))
 		for i, id := range members {
 			names[i] = a.names[a.spans[id].name]
@@ -93,7 +117,10 @@ func (a *analysis) settle(p *process, fams []*family, f *family) {
 			a.warn("iteration_gap", "process %d: numbers %v are missing from the iterations %q", p.pid, gaps, f.pattern)
 		}
 	} else {
-		a.buildRows(p, nil)
+		a.buildRows(p, p.pseudo)
+		for i := range p.iters {
+			p.iters[i].index = i
+		}
 	}
 	for _, f := range fams {
 		share := f.share
@@ -204,4 +231,35 @@ func (p *process) group(r int32) int32 {
 		return 0
 	}
 	return p.groups[r]
+}
+
+// allocatesAllAlong says that in some process most of the later iterations spend time in allocating calls: then the
+// driver's blocks may be the tensors, and are kept.
+func (a *analysis) allocatesAllAlong() bool {
+	for _, p := range a.procs {
+		busy := make([]uint8, len(p.iters)) // 1 allocates, 2 frees
+		for i := range a.spans {
+			s := &a.spans[i]
+			if s.proc != p.index || s.row < 0 || p.rows[s.row].iter < 0 {
+				continue
+			}
+			k := p.rows[s.row].iter
+			if a.apiUse[i].AllocNS > 0 {
+				busy[k] |= 1
+			}
+			if a.apiUse[i].FreeNS > 0 {
+				busy[k] |= 2
+			}
+		}
+		n := 0
+		for _, b := range busy[len(busy)/2:] {
+			if b == 3 {
+				n++
+			}
+		}
+		if half := len(busy) - len(busy)/2; half > 0 && 4*n >= 3*half {
+			return true
+		}
+	}
+	return false
 }

@@ -1,7 +1,6 @@
 package align
 
 import (
-	"fmt"
 	"sort"
 
 	"nsysmem/nsysdb"
@@ -22,12 +21,12 @@ func levelName(kind int64) string {
 	case nsysdb.KindUnknown:
 		return "unknown"
 	}
-	return fmt.Sprintf("kind %d", kind)
+	return nsysdb.MemKindName(kind)
 }
 
 // levelOrder sorts levels for output: device first.
 func levelOrder(name string) int {
-	for i, s := range []string{"device", "managed", "pinned", "pageable", "unknown"} {
+	for i, s := range []string{"device", "allocated", "reserved", "managed", "pinned", "pageable", "unknown"} {
 		if s == name {
 			return i
 		}
@@ -49,18 +48,20 @@ type rowCount struct{ allocs, allocBytes, frees, freeBytes, failed int64 }
 // Calls are met by start and by end. At one time stamp, calls begin and end before the events there: a call's start is
 // the level just before it, its end the level just before its end stamp.
 type levelSweep struct {
-	name  string
-	calls []call
-	byEnd []int32
-	use   []callUse
-	count []rowCount // by row
-	open  []int32    // calls that have begun and not ended
-	nextB int        // next call to begin
-	nextE int        // next in byEnd to end
-	due   int64      // time of the next begin or end
-	level int64      // bytes above the baseline
-	out   Level
-	vmm   bool // has memory that was mapped rather than allocated
+	name    string
+	calls   []call
+	byEnd   []int32
+	use     []callUse
+	count   []rowCount // by row
+	open    []int32    // calls that have begun and not ended
+	nextB   int        // next call to begin
+	nextE   int        // next in byEnd to end
+	due     int64      // time of the next begin or end
+	level   int64      // bytes above the baseline
+	changes int64      // events so far
+	peakN   int64      // number of changes with which the peak was reached
+	out     Level
+	vmm     bool // has memory that was mapped rather than allocated
 }
 
 func newLevelSweep(name string, p *process, byEnd []int32, start int64) *levelSweep {
@@ -119,11 +120,12 @@ func (s *levelSweep) change(t, bytes int64) {
 		s.advance(t)
 	}
 	s.level += bytes
+	s.changes++
 	if bytes <= 0 {
 		return
 	}
 	if s.level > s.out.Peak {
-		s.out.Peak, s.out.PeakAt = s.level, t
+		s.out.Peak, s.out.PeakAt, s.peakN = s.level, t, s.changes
 	}
 	for _, i := range s.open {
 		if u := &s.use[i]; s.level > u.peak {

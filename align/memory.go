@@ -1,23 +1,25 @@
 package align
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"sort"
+	"slices"
 
 	"nsysmem/nsysdb"
 )
 
 // A track is one process on one device while it is being read.
 type track struct {
-	proc   *process
-	device int64
-	levels map[string]*levelSweep
-	dev    *levelSweep // levels["device"]; nil until it has events
-	pool   poolSum
-	gpu    gpuSum
-	copies copySum
-	blocks []rawBlock
+	proc     *process
+	device   int64
+	levels   map[string]*levelSweep
+	dev      *levelSweep // levels["device"]; nil until it has events
+	pool     poolSum
+	gpu      gpuSum
+	copies   copySum
+	blocks   []rawBlock
+	snapshot *match // the device of a snapshot that belongs to the track; nil for none
 }
 
 // A rawBlock is a block by ids; names are looked up when the report is made.
@@ -27,6 +29,7 @@ type rawBlock struct {
 	kind, stream     int64
 	born, died       place
 	bornCorr, diedBy int64
+	bornN, diedN     int64 // which change of its level it was, from 1; bornN 0 where it was live before the report
 	lost             bool
 }
 
@@ -63,6 +66,7 @@ type liveBlock struct {
 	stream int64
 	born   place
 	corr   int64
+	n      int64 // which change of its level it was
 }
 
 // vmmContext is the contextId of memory mapped with cuMemMap (observed in exports of 2023.4 and 2025.3).
@@ -87,11 +91,10 @@ func (a *analysis) readMemory(ctx context.Context) error {
 }
 
 func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
-	for _, p := range a.procs {
-		for _, t := range p.tracks {
-			t.levels, t.dev, t.pool, t.blocks = make(map[string]*levelSweep), nil, poolSum{}, nil
-		}
+	for _, t := range a.allTracks() {
+		t.levels, t.dev, t.pool, t.blocks = make(map[string]*levelSweep), nil, poolSum{}, nil
 	}
+	a.memoryTime = stretch{}
 	m := &memory{a: a, live: make(map[*process]map[int64]liveBlock), corr: a.corrViews(), ends: make(map[*process][]int32)}
 	pool, err := a.poolEvents(ctx)
 	if err != nil {
@@ -99,7 +102,7 @@ func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
 	}
 	m.pool = pool
 	scan := nsysdb.Scan{Table: nsysdb.MemoryUsage, Columns: memoryColumns, Sorted: sorted}
-	if !a.opts.Blocks {
+	if !a.keepBlocks {
 		scan.Columns = memoryColumns[:len(memoryColumns)-1]
 	}
 	var done progress
@@ -134,6 +137,11 @@ func (m *memory) add(b *nsysdb.Batch) error {
 		if hasPool && c[8][i] != nsysdb.Null {
 			e.pool, e.poolSize, e.poolUsed = c[8][i], col(9, i, nsysdb.Null), col(10, i, nsysdb.Null)
 		}
+		if e.time == nsysdb.Null {
+			m.damaged++
+			continue
+		}
+		m.a.memoryTime.add(e.time, e.time)
 		e.imported, e.context, e.stream = col(11, i, nsysdb.Null), col(12, i, 0), col(13, i, -1)
 		if n := len(m.same); n > 0 && m.same[n-1].time != e.time {
 			if m.same[n-1].time > e.time {
@@ -152,10 +160,6 @@ func (m *memory) flush() {
 	if len(m.same) == 0 {
 		return
 	}
-	if m.a.memoryEnd == 0 {
-		m.a.memoryStart = m.same[0].time
-	}
-	m.a.memoryEnd = m.same[0].time
 	orderSame(m.same)
 	for i := range m.same {
 		m.event(&m.same[i])
@@ -163,35 +167,33 @@ func (m *memory) flush() {
 	m.same = m.same[:0]
 }
 
-// orderSame orders the events of one time stamp: allocations first, then frees. Where several of them have one address,
-// they go in the order of their calls instead: a recording that begins in the middle writes all that came before it at
-// time 0 (observed with --capture-range=cudaProfilerApi in 2025.3), where blocks pair only so.
+// orderSame orders the events of one time stamp: allocations first, then frees. Where several events of a process have
+// one address, that process's go in the order of their calls instead: a recording that begins in the middle writes all
+// that came before it at time 0 (observed with --capture-range=cudaProfilerApi in 2025.3), where blocks pair only so.
+// Beyond that the order is one that does not depend on the rows' order in the table.
 func orderSame(same []memEvent) {
 	if len(same) < 2 {
 		return
 	}
-	seen := make(map[[2]int64]bool, len(same))
-	again := false
+	seen := make(map[blockKey]bool, len(same))
+	again := make(map[int64]bool) // by process
 	for i := range same {
-		k := [2]int64{same[i].gpid, same[i].address}
-		again = again || seen[k]
+		k := blockKey{nsysdb.Process(same[i].gpid), same[i].address}
+		if seen[k] {
+			again[k.gpid] = true
+		}
 		seen[k] = true
 	}
-	sort.SliceStable(same, func(i, j int) bool {
-		x, y := &same[i], &same[j]
-		switch {
-		case !again && x.op != y.op:
-			return x.op < y.op
-		case x.gpid != y.gpid:
-			return x.gpid < y.gpid
-		case x.corr != y.corr:
-			return x.corr < y.corr
-		case x.op != y.op:
-			return x.op < y.op
-		case x.address != y.address:
-			return x.address < y.address
+	slices.SortFunc(same, func(x, y memEvent) int {
+		p, q := nsysdb.Process(x.gpid), nsysdb.Process(y.gpid)
+		op, corr := cmp.Compare(x.op, y.op), cmp.Compare(x.corr, y.corr)
+		if again[p] {
+			op, corr = corr, op
 		}
-		return x.bytes < y.bytes
+		return cmp.Or(cmp.Compare(p, q), op, corr, cmp.Compare(x.address, y.address), cmp.Compare(x.bytes, y.bytes),
+			cmp.Compare(x.device, y.device), cmp.Compare(x.kind, y.kind), cmp.Compare(x.pool, y.pool),
+			cmp.Compare(x.poolSize, y.poolSize), cmp.Compare(x.poolUsed, y.poolUsed), cmp.Compare(x.imported, y.imported),
+			cmp.Compare(x.stream, y.stream), cmp.Compare(x.context, y.context))
 	})
 }
 
@@ -226,7 +228,7 @@ func (m *memory) alloc(e *memEvent) {
 	if old, ok := m.blocks[e.address]; ok {
 		old.level.change(e.time, -old.bytes)
 		old.level.out.LostFrees++
-		m.keep(old, e.address, e.time, placeOf(-1, wayNone), 0, true)
+		m.keep(old, e.address, e.time, placeOf(-1, wayNone), 0, true, old.level.changes)
 	}
 	t := m.a.track(m.proc, e.device)
 	l := m.level(t, e.kind)
@@ -237,7 +239,7 @@ func (m *memory) alloc(e *memEvent) {
 	n := l.row(m.a, at)
 	n.allocs++
 	n.allocBytes += e.bytes
-	m.blocks[e.address] = liveBlock{track: t, level: l, start: e.time, bytes: e.bytes, kind: e.kind, stream: e.stream, born: at, corr: e.corr}
+	m.blocks[e.address] = liveBlock{track: t, level: l, start: e.time, bytes: e.bytes, kind: e.kind, stream: e.stream, born: at, corr: e.corr, n: l.changes}
 	t.pool.row(e)
 	if e.context == vmmContext {
 		l.vmm = true
@@ -264,14 +266,14 @@ func (m *memory) free(e *memEvent) {
 	n := b.level.row(m.a, at)
 	n.frees++
 	n.freeBytes += b.bytes
-	m.keep(b, e.address, e.time, at, e.corr, false)
+	m.keep(b, e.address, e.time, at, e.corr, false, b.level.changes)
 	b.track.pool.row(e)
 }
 
-func (m *memory) keep(b liveBlock, address, end int64, at place, corr int64, lost bool) {
-	if m.a.opts.Blocks {
+func (m *memory) keep(b liveBlock, address, end int64, at place, corr int64, lost bool, diedN int64) {
+	if m.a.keepBlocks {
 		b.track.blocks = append(b.track.blocks, rawBlock{start: b.start, end: end, address: address, bytes: b.bytes,
-			kind: b.kind, stream: b.stream, born: b.born, died: at, bornCorr: b.corr, diedBy: corr, lost: lost})
+			kind: b.kind, stream: b.stream, born: b.born, died: at, bornCorr: b.corr, diedBy: corr, lost: lost, bornN: b.n, diedN: diedN})
 	}
 }
 
@@ -308,10 +310,11 @@ func (m *memory) level(t *track, kind int64) *levelSweep {
 
 // start is the time from which levels are told.
 func (m *memory) start() int64 {
-	if m.a.firstTime == maxTime {
-		return m.a.memoryStart
+	first := m.a.memoryTime.first
+	if m.a.timed {
+		first = min(first, m.a.firstTime)
 	}
-	return min(m.a.firstTime, m.a.memoryStart)
+	return first
 }
 
 // row is the count of the row that a place belongs to; the last count is for those without one.
@@ -330,20 +333,13 @@ func (m *memory) finish() {
 	}
 	for _, live := range m.live {
 		for addr, b := range live {
-			m.keep(b, addr, Never, placeOf(-1, wayNone), 0, false)
+			m.keep(b, addr, Never, placeOf(-1, wayNone), 0, false, maxTime)
 		}
 	}
 	a := m.a
-	for _, f := range a.failed {
-		l := a.failedLevel(m, &f)
-		l.out.FailedAllocs++
-		l.row(a, f.at).failed++
-	}
-	for _, p := range a.procs {
-		for _, t := range p.tracks {
-			for _, l := range t.levels {
-				l.finish()
-			}
+	for _, t := range a.allTracks() {
+		for _, l := range t.levels {
+			l.finish()
 		}
 	}
 	if m.unknown > 0 {
@@ -355,9 +351,22 @@ func (m *memory) finish() {
 	a.memoryRows = m.rows
 }
 
+// countFailed counts the failed calls for their rows, once all tracks are known.
+func (a *analysis) countFailed() {
+	if !a.rep.Collected.Memory {
+		return
+	}
+	for i := range a.failed {
+		f := &a.failed[i]
+		l := a.failedLevel(f)
+		l.out.FailedAllocs++
+		l.row(a, f.at).failed++
+	}
+}
+
 // failedLevel is the level that a failed call would have raised. A call does not say its device: it counts for the
 // process's first.
-func (a *analysis) failedLevel(m *memory, f *failedCall) *levelSweep {
+func (a *analysis) failedLevel(f *failedCall) *levelSweep {
 	t := a.firstTrack(f.proc)
 	kind := int64(nsysdb.KindDevice)
 	switch f.class {
@@ -366,7 +375,12 @@ func (a *analysis) failedLevel(m *memory, f *failedCall) *levelSweep {
 	case classAllocManaged:
 		kind = nsysdb.KindManaged
 	}
-	return m.level(t, kind)
+	name := levelName(kind)
+	if t.levels[name] == nil {
+		t.levels[name] = newLevelSweep(name, t.proc, endOrder(t.proc.calls), a.firstTime)
+		t.levels[name].finish()
+	}
+	return t.levels[name]
 }
 
 // poolSum follows the memory pools of a track.
@@ -435,6 +449,10 @@ func (a *analysis) poolEvents(ctx context.Context) ([]memEvent, error) {
 				op: col(4, i, nsysdb.PoolInvalid), poolSize: col(5, i, nsysdb.Null), poolUsed: col(6, i, nsysdb.Null)})
 		}
 		return nil
+	})
+	slices.SortFunc(out, func(x, y memEvent) int {
+		return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.gpid, y.gpid), cmp.Compare(x.address, y.address),
+			cmp.Compare(x.op, y.op), cmp.Compare(x.poolSize, y.poolSize), cmp.Compare(x.poolUsed, y.poolUsed))
 	})
 	return out, err
 }

@@ -4,24 +4,30 @@ import (
 	"regexp"
 	"sort"
 
+	"nsysmem/align/period"
 	"nsysmem/nsysdb"
 )
 
 // A process is one traced process: its threads, its ranges and, once iterations are chosen, its rows.
 type process struct {
-	gpid    int64
-	pid     int64
-	name    string
-	index   int32 // in analysis.procs
-	threads []*thread
-	main    *thread // carries the iterations; work of threads without a range goes to the range open here
-	from    IterationsFrom
-	iters   []iterSpan
-	rows    []row
-	calls   []call  // stretches of time of the rows, by start
-	groups  []int32 // by row: index into analysis.groups
-	tracks  []*track
-	apiSeen bool // has API calls
+	gpid     int64
+	pid      int64
+	name     string
+	index    int32 // in analysis.procs
+	threads  []*thread
+	main     *thread // carries the iterations; work of threads without a range goes to the range open here
+	from     IterationsFrom
+	iters    []iterSpan
+	rows     []row
+	calls    []call  // stretches of time of the rows, by start
+	groups   []int32 // by row: index into analysis.groups
+	tracks   []*track
+	mainSegs []seg          // innermost ranges of main that events of other threads, and inferred phases, go by
+	inferred bool           // iterations or phases are inferred: operators' ranges give way to them
+	pseudo   []int32        // inferred iterations, as indexes into analysis.spans
+	found    *period.Result // what a search in the GPU work found; nil where none was made
+	ops      *opList        // kept to compare the search with the ranges
+	apiSeen  bool           // has API calls
 }
 
 // A thread is one thread that has ranges.
@@ -49,7 +55,9 @@ type span struct {
 	row        int32 // row of the process; -1 until rows are made
 	open       bool  // never closed
 	operator   bool  // a framework's operator or a library's own range: never an iteration
+	library    bool  // of a library's own, which an operator's need not be
 	pseudo     bool  // inferred, not annotated
+	cut        bool  // inferred to be cut off
 }
 
 // maxTime is the end of ranges that were never closed, until the end of the capture is known.
@@ -85,32 +93,35 @@ func (t *thread) sortRanges(spans []span) {
 		if a.end != b.end {
 			return a.end > b.end
 		}
-		return a.name < b.name
+		if a.name != b.name {
+			return a.name < b.name
+		}
+		return a.domain < b.domain
 	})
 }
 
-// cut makes the thread's segs: for each moment the innermost range, that is, of the open ones the one that started
+// cut makes segs of the thread's ranges: for each moment the innermost range, that is, of the open ones the one that started
 // last, the shorter on a tie.
 //
 // Ranges are walked in opening order. Open ranges lie on a stack in that order, so that the innermost is always the
 // topmost that has not ended. Ends are met in time order by a heap.
-func (t *thread) cut(spans []span, keep func(*span) bool) {
-	t.segs = t.segs[:0]
+func (t *thread) cut(spans []span, keep func(*span) bool) []seg {
+	var segs []seg
 	var stack []int32
 	var ends endHeap
 	put := func(at int64, id int32) {
-		n := len(t.segs)
-		if n > 0 && t.segs[n-1].span == id {
+		n := len(segs)
+		if n > 0 && segs[n-1].span == id {
 			return
 		}
-		if n > 0 && t.segs[n-1].from == at {
-			t.segs[n-1].span = id
-			if n > 1 && t.segs[n-2].span == id {
-				t.segs = t.segs[:n-1]
+		if n > 0 && segs[n-1].from == at {
+			segs[n-1].span = id
+			if n > 1 && segs[n-2].span == id {
+				segs = segs[:n-1]
 			}
 			return
 		}
-		t.segs = append(t.segs, seg{at, id})
+		segs = append(segs, seg{at, id})
 	}
 	top := func(at int64) int32 {
 		for len(stack) > 0 && spans[stack[len(stack)-1]].end <= at {
@@ -140,6 +151,7 @@ func (t *thread) cut(spans []span, keep func(*span) bool) {
 		put(s.start, id)
 	}
 	closeUntil(maxTime)
+	return segs
 }
 
 // A cursor looks up segs at times that mostly rise.

@@ -58,7 +58,11 @@ type Track struct {
 	Phases         []PhaseStat // over steady iterations, in order of first appearance; "(other)" last
 	Ranges         []RangeUse  // outermost ranges outside any iteration, in time order
 	Attribution    Attribution
-	Total          Use // the whole track, events outside every range too
+	Inferred       *Inferred // with Options.Infer InferAlways, where ranges tell the iterations; else nil
+	Total          Use       // the whole track, events outside every range too
+
+	Tensors *Tensors // what tensors hold; nil where neither a snapshot nor the driver tells
+	Theory  *Theory  // nil unless Options.Params
 
 	Failed     []FailedAlloc // in time order
 	LiveAtEnd  []Block       // device kinds and managed, largest first; nil unless Options.Blocks

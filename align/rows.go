@@ -67,9 +67,15 @@ func (a *analysis) buildRows(p *process, members []int32) {
 	b := &rowBuilder{a: a, p: p, paths: make(map[pathKey]string), inIter: make(map[string]int32), merged: make(map[int32]int32)}
 	p.rows, p.calls, p.iters = nil, nil, nil
 	for _, t := range p.threads {
-		if t == p.main {
+		switch {
+		case t == p.main && p.inferred:
+			// Operators' ranges are no phases there: they count only outside iterations.
+			own, ops := a.split(t)
+			b.mainThread(own, members)
+			b.otherThread(ops)
+		case t == p.main:
 			b.mainThread(t, members)
-		} else {
+		default:
 			b.otherThread(t)
 		}
 	}
@@ -77,6 +83,19 @@ func (a *analysis) buildRows(p *process, members []int32) {
 	if b.cut > 0 {
 		a.warn("range_clipped", "%d ranges outlast their iteration and are clipped to it", b.cut)
 	}
+}
+
+// split parts a thread's ranges into the program's own, with inferred ones, and operators'.
+func (a *analysis) split(t *thread) (own, ops *thread) {
+	own, ops = &thread{tid: t.tid}, &thread{tid: t.tid}
+	for _, id := range t.ranges {
+		if a.spans[id].operator {
+			ops.ranges = append(ops.ranges, id)
+		} else {
+			own.ranges = append(own.ranges, id)
+		}
+	}
+	return own, ops
 }
 
 type openRange struct {
@@ -103,7 +122,7 @@ func (b *rowBuilder) mainThread(t *thread, members []int32) {
 		}
 		holder := func(end int64) *openRange {
 			for k := len(open) - 1; k >= 0; k-- {
-				if open[k].end >= end {
+				if open[k].end >= end && open[k].end > s.start {
 					return &open[k]
 				}
 			}
@@ -179,7 +198,7 @@ func (b *rowBuilder) otherThread(t *thread) {
 		}
 		s.row = -1
 		for k := len(open) - 1; k >= 0; k-- {
-			if open[k].end >= s.end {
+			if open[k].end >= s.end && open[k].end > s.start {
 				s.row = open[k].row
 				break
 			}

@@ -207,6 +207,14 @@ const (
 	slotOdd // a floating-point number or a blob, or not in the record
 )
 
+// value is the value of an integer or a constant.
+func (sl *slot) value(rec []byte) int64 {
+	if sl.kind != slotInt {
+		return sl.n
+	}
+	return int64(binary.BigEndian.Uint64(rec[sl.off:sl.off+8])) >> (sl.shift & 63)
+}
+
 // A shape is how a record lays out its columns, as its header says. Rows of one table have few shapes, so each is
 // worked out once.
 type shape struct {

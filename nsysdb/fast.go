@@ -2,7 +2,6 @@ package nsysdb
 
 import (
 	"context"
-	"encoding/binary"
 	"strings"
 	"sync/atomic"
 )
@@ -68,20 +67,16 @@ func (p *pageScan) row(rowid int64, rec []byte, whole bool) error {
 		return p.db.file.damaged("table %s has a row that makes no sense", p.t.name)
 	case s != nil && !s.odd && !s.texts && int(s.end) <= len(rec):
 		for i := range s.slots {
-			sl := &s.slots[i]
-			v := sl.n
-			if sl.kind == slotInt {
-				v = int64(binary.BigEndian.Uint64(rec[sl.off:sl.off+8])) >> (sl.shift & 63)
-			}
-			p.full[i][n] = v
+			p.full[i][n] = s.slots[i].value(rec)
 		}
 	default:
-		r, err := p.odd.row(rowid)
+		err := p.odd.read(rowid, func(r *stmt) {
+			for i := range p.fields {
+				p.full[i][n] = r.int(i)
+			}
+		})
 		if err != nil {
 			return err
-		}
-		for i := range p.fields {
-			p.full[i][n] = r.int(i)
 		}
 	}
 	if p.n++; p.n == batchRows {
@@ -112,26 +107,28 @@ type oddRows struct {
 	s   *stmt
 }
 
-func (o *oddRows) row(rowid int64) (*stmt, error) {
+// read finds the row and gives it to f, which may only read its columns.
+func (o *oddRows) read(rowid int64, f func(*stmt)) error {
 	if o.s == nil {
 		var err error
 		if o.c, err = o.db.pool.get(); err != nil {
-			return nil, err
+			return err
 		}
 		if o.s, err = o.c.prepare(o.sql); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	more := false
-	err := o.c.guard(func() (err error) {
+	return o.c.guard(func() error {
 		o.s.bind(1, rowid)
-		more, err = o.s.next()
+		more, err := o.s.next()
+		if err == nil && !more {
+			err = o.db.file.damaged("row %d is not where it should be", rowid)
+		}
+		if err == nil {
+			f(o.s)
+		}
 		return err
 	})
-	if err == nil && !more {
-		err = o.db.file.damaged("row %d is not where it should be", rowid)
-	}
-	return o.s, err
 }
 
 func (o *oddRows) close() {

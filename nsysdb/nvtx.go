@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 )
 
 // unnamed is the name of a range whose export gives neither text nor an id.
@@ -65,12 +66,31 @@ func (db *DB) NVTX(ctx context.Context) (*NVTX, error) {
 	if t.col("start") < 0 || t.col("eventType") < 0 {
 		return nil, &Error{Op: "read", Path: db.path, Kind: ErrNoTable, Text: "table " + t.name + " has no column start or eventType: export with a version of Nsight Systems from 2022.4 on"}
 	}
-	c, err := db.pool.get()
-	if err != nil {
-		return nil, err
-	}
-	defer db.pool.put(c)
 	r := &nvtxReader{out: out, kinds: db.nvtxKind, byText: map[string]int32{}, byID: map[int64]int32{}, domainIDs: map[DomainID]int64{}}
+	out.Ranges = make([]Range, 0, min(t.rows, 1<<20))
+	read := r.readSQLite
+	if db.plain(t) {
+		read = r.readPages
+	}
+	if err := read(ctx, db, t); err != nil {
+		return nil, db.reading(err)
+	}
+	if err := r.resolve(db); err != nil {
+		return nil, db.reading(err)
+	}
+	return out, db.changed()
+}
+
+// nvtxColumns are the columns of NVTX_EVENTS that are read: integers, and the text last.
+var nvtxColumns = [...]string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text"}
+
+const nvtxText = len(nvtxColumns) - 1
+
+// nvtxRow is the integers of nvtxColumns; those that the table lacks are Null.
+type nvtxRow [nvtxText]int64
+
+// selectNVTX is a statement for all of nvtxColumns.
+func selectNVTX(t *table) string {
 	list := make([]string, len(nvtxColumns))
 	for i, name := range nvtxColumns {
 		list[i] = "NULL"
@@ -78,32 +98,86 @@ func (db *DB) NVTX(ctx context.Context) (*NVTX, error) {
 			list[i] = ident(t.columns[at].name)
 		}
 	}
-	s, err := c.prepare("SELECT " + strings.Join(list, ",") + " FROM " + ident(t.name))
+	return "SELECT " + strings.Join(list, ",") + " FROM " + ident(t.name)
+}
+
+func (r *nvtxReader) readSQLite(ctx context.Context, db *DB, t *table) error {
+	c, err := db.pool.get()
 	if err != nil {
-		return nil, db.reading(err)
+		return err
+	}
+	defer db.pool.put(c)
+	s, err := c.prepare(selectNVTX(t))
+	if err != nil {
+		return err
 	}
 	defer s.close()
 	for more := true; more; {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		err := c.guard(func() (err error) {
 			for range batchRows {
 				if more, err = s.next(); !more {
 					return err
 				}
-				r.row(s)
+				r.fromSQLite(s)
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, db.reading(err)
+			return err
 		}
 	}
-	return out, db.reading(r.resolve(db))
+	return nil
 }
 
-var nvtxColumns = []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text"}
+func (r *nvtxReader) fromSQLite(s *stmt) {
+	var v nvtxRow
+	for i := range v {
+		v[i] = s.int(i)
+	}
+	r.row(&v, s.text(nvtxText))
+}
+
+func (r *nvtxReader) readPages(ctx context.Context, db *DB, t *table) error {
+	var d decoder
+	var at []int // which of nvtxColumns each of the decoder's columns is
+	for i, name := range nvtxColumns {
+		if c := t.col(name); c >= 0 {
+			d.cols = append(d.cols, c)
+			at = append(at, i)
+		}
+	}
+	odd := oddRows{db: db, sql: selectNVTX(t) + " WHERE rowid=?"}
+	defer odd.close()
+	row := func(rowid int64, rec []byte, whole bool) error {
+		s := d.shape(rec)
+		if whole && (s == nil || s.size != int64(len(rec))) {
+			return db.file.damaged("table %s has a row that makes no sense", t.name)
+		}
+		if s == nil || s.odd || s.texts && !db.file.utf8 || int(s.end) > len(rec) {
+			return odd.read(rowid, r.fromSQLite)
+		}
+		v := nvtxRow{Null, Null, Null, Null, Null, Null, Null}
+		var text []byte
+		for i := range s.slots {
+			sl := &s.slots[i]
+			switch {
+			case sl.kind == slotText && at[i] == nvtxText:
+				text = rec[sl.off : int64(sl.off)+sl.n]
+			case sl.kind == slotText || at[i] == nvtxText && sl.n != Null:
+				return odd.read(rowid, r.fromSQLite) // a number as text, or text as a number
+			case at[i] != nvtxText:
+				v[at[i]] = sl.value(rec)
+			}
+		}
+		r.row(&v, text)
+		return nil
+	}
+	w := &walk{treeFile: db.file, ctx: ctx, visited: new(atomic.Int64), leaf: func(page []byte) error { return db.file.cells(page, row) }}
+	return w.leaves([]uint32{t.root}, 0)
+}
 
 type nvtxReader struct {
 	out       *NVTX
@@ -113,14 +187,12 @@ type nvtxReader struct {
 	domainIDs map[DomainID]int64 // domains whose name is an id of StringIds
 }
 
-func (r *nvtxReader) row(s *stmt) {
-	kind := r.kinds[s.int(2)]
+func (r *nvtxReader) row(v *nvtxRow, text []byte) {
+	kind := r.kinds[v[2]]
 	if kind == nvtxOther {
 		return
 	}
-	start, end := s.int(0), s.int(1)
-	tid, endTID, domain, textID := s.int(3), s.int(4), s.int(5), s.int(6)
-	text := s.text(7)
+	start, end, tid, endTID, domain, textID := v[0], v[1], v[3], v[4], v[5], v[6]
 	if tid == Null {
 		tid = 0
 	}

@@ -13,14 +13,6 @@ func (v view) len() int              { return len(v.idx) }
 func (v view) cut(from, to int) view { return view{v.ops, v.idx[from:to]} }
 func (v view) loose(i int) uint64    { return v.ops[v.idx[i]].Loose }
 func (v view) key(i int) uint64      { return v.ops[v.idx[i]].Key }
-func (v view) count(f Flags) (n int) {
-	for i := range v.idx {
-		if v.at(i).Flags&f != 0 {
-			n++
-		}
-	}
-	return n
-}
 
 // works is the number of kernels and graph launches.
 func (v view) works() (n int) {
@@ -168,7 +160,7 @@ func align(a, b view, dir int) (na, nb, matched int) {
 			continue
 		}
 		found := false
-		for d := 1; d <= resync && !found; d++ {
+		for d := 1; d <= min(resync, a.len()-i+b.len()-j-4) && !found; d++ {
 			for s := 0; s <= d; s++ {
 				x, y := i+s, j+d-s
 				if x+1 >= a.len() || y+1 >= b.len() {

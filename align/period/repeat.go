@@ -291,7 +291,7 @@ func (v view) firstCopies(at []int) []int {
 	for i := 1; i < len(at) && i < maxPairs; i++ {
 		usual = max(usual, run(at[i]))
 	}
-	if n := run(at[0]); n > usual {
+	if n := run(at[0]); n > usual && at[0]+n-usual < at[1] {
 		at[0] += n - usual
 	}
 	return at

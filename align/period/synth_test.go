@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand"
 	"testing"
-	"time"
 )
 
 // A script writes operations as a program would launch them.
@@ -669,35 +668,57 @@ func BenchmarkMillion(b *testing.B) {
 			}
 		})
 	}
-	s := newScript(1)
-	for range 1_000_000 {
-		s.raw(1, fmt.Sprint("k", s.r.Intn(1000)), s.r.Intn(9))
-	}
-	b.Run("noise", func(b *testing.B) {
-		for b.Loop() {
-			if r := Find(s.ops); len(r.Iterations) > 0 {
-				b.Fatalf("%d iterations", len(r.Iterations))
+	for name, put := range map[string]func(s *script){
+		"noise of 1000 names": func(s *script) { s.raw(1, fmt.Sprint("k", s.r.Intn(1000)), s.r.Intn(9)) },
+		"noise of 3 names":    func(s *script) { s.raw(1, fmt.Sprint("k", s.r.Intn(3)), 1) },
+		"one kernel":          func(s *script) { s.raw(1, "k", 1) },
+		"turns of one":        func(s *script) { s.raw(1, fmt.Sprint("k", s.r.Intn(9)), 1); s.raw(2, fmt.Sprint("b", s.r.Intn(9)), 1) },
+		"turns of noise": func(s *script) {
+			for th := range int32(2) {
+				for range 1 + s.r.Intn(200) {
+					s.raw(1+th, fmt.Sprint("k", th, s.r.Intn(5)), 1)
+				}
 			}
-		}
-	})
+		},
+		"short period": func(s *script) { s.raw(1, "a", 1); s.raw(1, "b", 1); s.class(1, DtoH, 1) },
+		"damaged period": func(s *script) {
+			s.drop, s.add, s.swap = 0.05, 0.05, 0.05
+			s.class(1, HtoD, 3)
+			for i := range 30 {
+				s.op(1, fmt.Sprint("k", i), 1)
+			}
+		},
+		"many threads": func(s *script) { s.raw(int32(s.r.Intn(64)), fmt.Sprint("k", s.r.Intn(99)), 1) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := newScript(1)
+			for len(s.ops) < 1_000_000 {
+				put(s)
+			}
+			for b.Loop() {
+				Find(s.ops)
+			}
+		})
+	}
 }
 
-// TestLinear: four times the operations take not much more than four times as long.
-func TestLinear(t *testing.T) {
-	ops := million(true)
-	took := func(n int) time.Duration {
-		best := time.Hour
-		for range 3 {
-			at := time.Now()
-			Find(ops[:n])
-			best = min(best, time.Since(at))
+// TestFlagsOf: names as they stand in reports.
+func TestFlagsOf(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		blocks int64
+		want   Flags
+	}{
+		{"void at::native::<unnamed>::multi_tensor_apply_kernel<at::native::<unnamed>::TensorListMetadata<(int)2>, at::native::<unnamed>::UnaryOpFunctor<float>>(T1, T2)", 22, Optimizer},
+		{"void at::native::<unnamed>::multi_tensor_apply_kernel<TensorListMetadata, FusedAdamMathFunctor<float>>(T1)", 1, Optimizer},
+		{"void at::native::vectorized_elementwise_kernel<(int)4, at::native::FillFunctor<float>, std::array<char *, (unsigned long)1>>(int, T2, T3)", 1, Fill},
+		{"void at::native::vectorized_elementwise_kernel<(int)4, at::native::FillFunctor<float>, std::array<char *, (unsigned long)1>>(int, T2, T3)", 2, 0},
+		{"void at::native::reduce_kernel<(int)512, at::native::[lambda(float) (instance 1)]>(T3)", 1, 0},
+		{"", 0, 0},
+	} {
+		if got := FlagsOf(c.name, c.blocks); got != c.want {
+			t.Errorf("FlagsOf(%q, %d) = %b, want %b", c.name, c.blocks, got, c.want)
 		}
-		return best
-	}
-	small, large := took(250_000), took(1_000_000)
-	t.Logf("%v for 250,000, %v for 1,000,000", small, large)
-	if large > 12*small {
-		t.Errorf("%v for 250,000 but %v for 1,000,000", small, large)
 	}
 }
 
@@ -729,4 +750,70 @@ func FuzzFind(f *testing.F) {
 		r := Find(ops)
 		checkResult(t, ops, r)
 	})
+}
+
+// TestChanging: the model grows in the middle of training, and again.
+func TestChanging(t *testing.T) {
+	s := newScript(4)
+	m := model{4, 64, true, true}
+	m.setup(s)
+	for k := range 30 {
+		if k%10 == 9 {
+			m.layers += 3
+			m.shape += 16
+		}
+		s.begin()
+		m.data(s)
+		m.forward(s, false)
+		m.backward(s)
+		m.optimize(s)
+		s.done()
+	}
+	s.check(t, Find(s.ops))
+	// The same by one thread.
+	for i := range s.ops {
+		s.ops[i].Thread = 1
+	}
+	s.check(t, Find(s.ops))
+}
+
+// TestOptimizerInBackward: parameters are updated by the backward thread as soon as their gradient is there.
+func TestOptimizerInBackward(t *testing.T) {
+	s := newScript(4)
+	m := model{6, 64, false, true}
+	m.setup(s)
+	for range 10 {
+		s.begin()
+		m.data(s)
+		m.forward(s, false)
+		m.backward(s)
+		s.raw(2, "fused_adam", 9)
+		s.done()
+	}
+	r := Find(s.ops)
+	s.check(t, r)
+	for k, it := range r.Iterations {
+		if len(it.Phases) != 3 || it.Phases[2].Name != BackwardPhase {
+			t.Errorf("iteration %d: %+v", k, it.Phases)
+		}
+	}
+}
+
+// TestWorkers: two threads that do the same are no forward and backward pass.
+func TestWorkers(t *testing.T) {
+	s := newScript(4)
+	for range 40 {
+		for th := range int32(2) {
+			s.class(th+1, HtoD, 5)
+			for _, k := range []string{"conv", "relu", "pool", "conv", "relu", "fc", "softmax"} {
+				s.raw(th+1, k, 8)
+			}
+			s.class(th+1, DtoH, 5)
+		}
+	}
+	r := Find(s.ops)
+	checkResult(t, s.ops, r)
+	if len(r.Iterations) != 40 || len(r.Iterations[0].Phases) > 0 {
+		t.Errorf("%d iterations: %s", len(r.Iterations), r.Why)
+	}
 }

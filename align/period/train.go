@@ -2,6 +2,7 @@ package period
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -18,11 +19,15 @@ type turn struct {
 	fwd  int  // first copy to the device or first operation of the forward pass
 }
 
+// maxTries bounds comparisons with turns of other models, for programs that only seem to train.
+const maxTries = 4096
+
 type trainer struct {
 	view
 	turns []turn
 	hints map[uint64]bool // names that only an optimizer launches; nil where names do not tell
 	fwd   view            // what a forward pass looks like, its copies to the device first
+	tries int             // comparisons with turns of other models
 	opt   view            // what an optimizer step looks like; empty where unknown
 }
 
@@ -208,7 +213,7 @@ func leadIn(v view, from int) int {
 // findForward finds where the forward pass of a turn begins.
 func (t *trainer) findForward(i int) {
 	u := &t.turns[i]
-	low, _ := t.afterHints(i)
+	low, hinted := t.afterHints(i)
 	u.opt, u.fwd = u.from, u.back
 	if u.back == u.to && i == len(t.turns)-1 {
 		return
@@ -237,7 +242,8 @@ func (t *trainer) findForward(i int) {
 			}
 		}
 		// Another model's turn: one of the next is of the same kind.
-		for j := i + 1; j <= i+8 && j < len(t.turns)-1; j++ {
+		for j := i + 1; j <= i+8 && j < len(t.turns)-1 && t.tries < maxTries; j++ {
+			t.tries++
 			from, _ := t.afterHints(j)
 			other := t.cut(from, t.turns[j].back)
 			if a, _, m := align(after, other, -1); 4*m >= 3*other.len() && m > 0 {
@@ -246,24 +252,20 @@ func (t *trainer) findForward(i int) {
 			}
 		}
 	case rest > 0 && t.fwd.at(0).Class == HtoD:
-		// Other kernels at the very beginning: look for the copies that lead in, about as far before. The first pass may
-		// have tried out any number of kernels.
-		end := max(low, p-2*rest-8)
-		if i == 0 {
-			end = low
-		}
-		for q := p; q > end; q-- {
+		// Other kernels at the beginning, or more of them: it begins at the last copies that lead in.
+		for q := p; q > low; q-- {
 			if t.at(q-1).Class == HtoD {
 				p = q
 				break
 			}
 		}
 	case rest > 0:
-		if p-low > 2*rest+8 {
-			p -= rest
-		} else {
-			p = low
-		}
+		// Likewise without copies: it begins where another one begins alike.
+		p = t.beginning(low, p, rest, hinted)
+	}
+	if between := t.cut(low, p); hinted && p < u.back && t.at(p).Class != HtoD && 2*between.works() < t.fwd.works() && within(between, t.fwd) >= 0.5 {
+		// Less than a forward pass, but like one: its beginning, from which differing operations part the rest.
+		p = low + leadIn(between, 0)
 	}
 	limit := low
 	if i == 0 {
@@ -277,6 +279,25 @@ func (t *trainer) findForward(i int) {
 		p++
 	}
 	u.fwd = p
+}
+
+// beginning finds the last place in [low, p) that is like the beginning of a forward pass, or guesses: after the
+// optimizer where that is known, else as far before p as the forward pass has more.
+func (t *trainer) beginning(low, p, rest int, hinted bool) int {
+	head := min(3, t.fwd.len())
+	for q := p - 1; q >= low; q-- {
+		n := 0
+		for n < head && t.loose(q+n) == t.fwd.loose(n) {
+			n++
+		}
+		if n == head {
+			return q
+		}
+	}
+	if hinted || p-low <= 2*rest+8 {
+		return low
+	}
+	return p - rest
 }
 
 // markSteps tells in which turns an optimizer comes first.
@@ -307,14 +328,15 @@ func (t *trainer) markSteps() {
 			some = append(some, extra[i])
 		}
 	}
-	mark := func(least int) (steps int) {
+	mark := func(least int) (plain, wilds int) {
 		for i := 1; i < n; i++ {
 			t.turns[i].step = extra[i] == wild || extra[i] >= least
 			if i < n-1 {
-				steps += one(t.turns[i].step)
+				plain += one(extra[i] != wild && extra[i] >= least)
+				wilds += one(extra[i] == wild)
 			}
 		}
-		return steps
+		return plain, wilds
 	}
 	slices.Sort(some)
 	some = slices.Compact(some)
@@ -322,7 +344,7 @@ func (t *trainer) markSteps() {
 		if 2*some[k] < 3*some[k-1]+4 {
 			continue
 		}
-		if steps := mark(some[k]); steps >= 2 && regular(t.turns) {
+		if plain, wilds := mark(some[k]); plain >= 2 && plain >= wilds && regular(t.turns) {
 			return
 		}
 	}
@@ -330,25 +352,18 @@ func (t *trainer) markSteps() {
 	t.turns[n-1].step = extra[n-1] > 0
 }
 
-// regular says that nearly all steps have as many turns as the one before.
+// regular says that most steps have the same number of turns, and that it is more than one.
 func regular(turns []turn) bool {
-	last, prev, same, all := 0, 0, 0, 0
+	last, all := 0, 0
+	count := map[int]int{}
 	for i := 1; i < len(turns)-1; i++ {
-		if !turns[i].step {
-			continue
-		}
-		if d := i - last; prev > 0 {
+		if turns[i].step {
+			count[i-last]++
 			all++
-			if d == prev {
-				same++
-			}
-			prev = d
-		} else {
-			prev = d
+			last = i
 		}
-		last = i
 	}
-	return 10*same >= 8*all
+	return 10*count[1] < 3*all && slices.ContainsFunc(slices.Collect(maps.Values(count)), func(n int) bool { return 10*n >= 6*all })
 }
 
 // learnOptimizer sets what an optimizer step looks like.
@@ -390,8 +405,9 @@ func (t *trainer) findOptimizer(i int) {
 	}
 	for p := u.from; p < low; p++ {
 		// A copy to the device in what only seems to be the optimizer begins an evaluation.
-		if !hinted && t.at(p).Class == HtoD && p > u.from && t.opt.count(0) == 0 {
+		if !hinted && t.at(p).Class == HtoD && p > u.from {
 			low = p
+			break
 		}
 	}
 	mid := t.cut(low, u.fwd)

@@ -87,7 +87,30 @@ func describe(db *opened, rep *align.Report) (*summary.Info, error) {
 	for _, t := range rep.Tracks {
 		info.Iterations = append(info.Iterations, summary.Iterations{PID: t.PID, Device: t.Device, IterationsFrom: t.IterationsFrom})
 	}
+	for _, t := range rep.Tracks {
+		if note := agreement(t); note != "" {
+			info.Notes = append(info.Notes, note)
+		}
+	}
 	return info, nil
+}
+
+// agreement says how well inferred iterations and phases agree with annotated ones; empty where they were not compared.
+func agreement(t *align.Track) string {
+	x := t.Inferred
+	if x == nil {
+		return ""
+	}
+	who := fmt.Sprintf("process %d device %d: ", t.PID, t.Device)
+	if len(x.Iterations) == 0 {
+		return who + "no iterations are found in the GPU work alone: " + x.Why
+	}
+	note := who + fmt.Sprintf("inferred from the GPU work alone: %d iterations, annotated: %d; %d of the inferred begin in the gap before an annotated one; confidence %.2f (%s)",
+		len(x.Iterations), x.Annotated, x.Boundaries, x.Confidence, x.Why)
+	if x.Kernels > 0 {
+		note += fmt.Sprintf("; %d of %d kernels (%.1f %%) are in the phase that the annotation gives them", x.Agree, x.Kernels, 100*float64(x.Agree)/float64(x.Kernels))
+	}
+	return note
 }
 
 func contents(db *opened, rep *align.Report, nvtx int64) []summary.Content {

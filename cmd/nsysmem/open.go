@@ -13,6 +13,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/nsysdb"
+	"nsysmem/torchmem"
 )
 
 // An opened is a report that was opened, and exported first where it had to be.
@@ -89,6 +90,9 @@ func (c *common) analyze(ctx context.Context, db *opened, opts align.Options) (*
 			return nil, usage("--iteration %q: %v", opts.Iteration, err)
 		}
 	}
+	if err := c.readSnapshot(&opts); err != nil {
+		return nil, err
+	}
 	p := newProgress(c, db.given)
 	opts.Progress = p.report
 	rep, err := align.Analyze(ctx, db.DB, opts)
@@ -110,6 +114,23 @@ func (c *common) analyze(ctx context.Context, db *opened, opts align.Options) (*
 		}
 	}
 	return rep, nil
+}
+
+// readSnapshot reads the file of --snapshot. Nothing in it is run: see torchmem.
+func (c *common) readSnapshot(opts *align.Options) error {
+	if c.snapshot == "" {
+		return nil
+	}
+	f, err := os.Open(c.snapshot)
+	if err != nil {
+		return fmt.Errorf("snapshot %q: %w", c.snapshot, err)
+	}
+	defer f.Close()
+	if opts.Snapshot, err = torchmem.Read(f, torchmem.Options{}); err != nil {
+		return fmt.Errorf("snapshot %q: %w", c.snapshot, err)
+	}
+	opts.SnapshotName = c.snapshot
+	return nil
 }
 
 // pick keeps the tracks of --process and --device.

@@ -109,12 +109,21 @@ func WriteInfo(w io.Writer, info *Info, width int, color bool) error {
 		name := tab.add(column{head: "table", left: true, min: 16})
 		rows := tab.add(column{head: "rows"})
 		cols := tab.add(column{head: "columns", rank: 1})
+		enums := 0
 		for _, t := range info.Tables {
+			// The meanings of numbers, the same in every export.
+			if strings.HasPrefix(t.Name, "ENUM_") {
+				enums++
+				continue
+			}
 			name.cells = append(name.cells, clean(t.Name))
 			rows.cells = append(rows.cells, countText(t.Rows))
 			cols.cells = append(cols.cells, strconv.Itoa(t.Columns))
 		}
 		p.table(tab, nil)
+		if enums > 0 {
+			p.para("  ", fmt.Sprintf("(%d ENUM_ tables are in --format json)", enums), dim)
+		}
 	}
 	if len(info.Findings) > 0 {
 		p.head("Findings")

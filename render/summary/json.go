@@ -227,6 +227,9 @@ func (e *encoder) levels(t *align.Track) {
 	e.raw("}")
 }
 
+// maxCandidates is how many range families a track lists, the chosen ones first; automatic ranges give thousands.
+const maxCandidates = 50
+
 func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 	f := &t.IterationsFrom
 	e.raw(`{"how":`)
@@ -259,11 +262,15 @@ func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 		if c.PID != t.PID {
 			continue
 		}
-		e.next(n, "\n  ")
+		if n++; n > maxCandidates {
+			continue
+		}
+		e.next(n-1, "\n  ")
 		e.family(c)
-		n++
 	}
-	e.raw("]}")
+	e.raw(`],"candidates_left_out":`)
+	e.int(int64(max(n-maxCandidates, 0)))
+	e.raw("}")
 }
 
 func (e *encoder) family(c *align.Family) {

@@ -6,9 +6,15 @@ import (
 	"nsysmem/align"
 )
 
+// AtStart stands for the peak phase of an iteration whose level never rose above its start.
+const AtStart = "at its start"
+
 // PeakPhase is the path of the innermost phase in which the iteration's device level was highest; OtherPhase where that
-// was in none, and empty where the iteration has no phases.
+// was in none, AtStart where the level did not rise, and empty where the iteration has no phases.
 func PeakPhase(it *align.Iteration) string {
+	if it.Memory.Need == 0 && len(it.Phases) > 0 {
+		return AtStart
+	}
 	return phaseAt(it, "device", it.Memory.Peak, it.Memory.PeakAt)
 }
 

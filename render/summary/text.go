@@ -245,7 +245,7 @@ func (p *printer) levels(rep *align.Report, t *align.Track) {
 	p.table(tab, nil)
 	for i := range t.Levels {
 		if l := &t.Levels[i]; l.Partial {
-			p.para("  ", fmt.Sprintf("%s is partial: the recording began in the middle (%s frees without their allocation), levels are lower bounds",
+			p.para("  ", fmt.Sprintf("%s is partial: the recording began in the middle (frees without their allocation: %s), levels are lower bounds",
 				l.Kind, countText(l.UnmatchedFrees)), dim)
 		}
 	}
@@ -402,7 +402,7 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	kernels := tab.add(column{head: "kernels", rank: 6})
 	kernelNS := tab.add(column{head: "kernel time", rank: 4})
 	calls := tab.add(column{head: "calls", rank: 8})
-	its := tab.add(column{head: "in", rank: 9})
+	its := tab.add(column{head: "iterations", rank: 9})
 	from := tab.add(column{head: "from", left: true, rank: 7})
 	show := thinPhases(t.Phases, textPhases)
 	inferred := false

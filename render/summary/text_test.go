@@ -191,6 +191,11 @@ func TestPeakPhase(t *testing.T) {
 	if got := PeakPhase(&tr.Iterations[1]); got != "backward" {
 		t.Errorf("PeakPhase = %q", got)
 	}
+	flat := tr.Iterations[1]
+	flat.Memory.Need = 0
+	if got := PeakPhase(&flat); got != AtStart {
+		t.Errorf("PeakPhase of a flat iteration = %q", got)
+	}
 	it, phase := PeakPlace(tr, &tr.Levels[0])
 	if it == nil || it.Index != 3 || phase != "backward" {
 		t.Errorf("PeakPlace = %v, %q", it, phase)

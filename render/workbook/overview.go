@@ -128,7 +128,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 		for j, v := range r.cells {
 			o.set(j+1, v, o.b.styles[cols[j].as])
 			if s, ok := v.(string); ok && cols[j].as == asLong {
-				high = max(high, int(math.Ceil(float64(textWidth(s))/(columnWidth-3))))
+				high = max(high, int(math.Ceil(float64(textWidth(s))/(columnWidth-1.5))))
 			}
 		}
 		o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(min(high, 8)*15)))
@@ -325,6 +325,11 @@ func (o *overview) phases(rep *align.Report) []peak {
 		return nil
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].p.Max.Memory.Need > all[j].p.Max.Memory.Need })
+	// Phases that need nothing say nothing, unless all are such.
+	some := sort.Search(len(all), func(i int) bool { return all[i].p.Max.Memory.Need <= 0 })
+	if some > 0 {
+		all = all[:some]
+	}
 	all = all[:min(len(all), overviewPhases)]
 	o.section("Phases of steady iterations that need most")
 	o.table("Phase_peaks", columns(
