@@ -275,7 +275,7 @@ func TestEdgeCases(t *testing.T) {
 		{"truncated alone", truncatedOnly, Options{}, []string{"no iteration is steady"}},
 		{"ranges alone", ranges, Options{}, []string{"stage 0"}},
 		{"shrinking", negative, Options{}, []string{"-10 MiB an iteration"}},
-		{"300 iterations", training("many.sqlite", 300, mib), Options{Size: Size{W: 400, H: 300}}, []string{"a column"}},
+		{"160 iterations", training("many.sqlite", 160, mib), Options{Size: Size{W: 400, H: 300}}, []string{"a column"}},
 		{"iterations alone", stopped(), Options{View: "iterations"}, []string{"truncated"}},
 		{"steady alone", stopped(), Options{View: "steady"}, []string{"enlarged"}},
 		{"tiny", stopped(), Options{Size: Size{W: 100, H: 100}}, nil},
