@@ -41,9 +41,8 @@ type analysis struct {
 	callStats   map[callKey]*CallStat
 	failed      []failedCall
 	vmm         []int64 // cuMemCreate and alike, by process
-	classes     classes
-	keepBlocks  bool // blocks are wanted: for themselves, or as tensors
-	keepNames   bool // names of allocating and freeing calls are wanted
+	keepBlocks  bool    // blocks are wanted: for themselves, or as tensors
+	keepNames   bool    // names of allocating and freeing calls are wanted
 
 	firstTime, lastTime    int64 // ns; of API calls, ranges and the capture
 	timed                  bool  // firstTime and lastTime are known

@@ -22,9 +22,6 @@ func (a *analysis) iterate(ctx context.Context, re *regexp.Regexp) error {
 	}
 	chosen := make(map[*process]*family)
 	for try := 0; ; try++ {
-		if a.classes.byID == nil {
-			a.classes.byID = make([]uint8, 1<<16)
-		}
 		a.inclusive = nil
 		if err := a.readCalls(ctx); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"os"
 	"sync/atomic"
 )
@@ -192,10 +193,11 @@ func (w *walk) leaves(nodes []uint32, depth int) error {
 
 // A slot says where a column's value is in the rows of one shape.
 type slot struct {
-	off   int32 // from the start of the record
+	off   int32 // from the start of the record; 0 for a constant
 	shift uint8 // an integer: how far eight bytes read at off must be shifted right
 	kind  slotKind
-	n     int64 // the value of a constant, or the length of a text
+	mask  int64 // all ones for an integer, 0 else
+	n     int64 // the value of a constant, or the length of a text; 0 for an integer
 }
 
 type slotKind uint8
@@ -207,30 +209,35 @@ const (
 	slotOdd // a floating-point number or a blob, or not in the record
 )
 
-// value is the value of an integer or a constant.
+// value is the value of an integer or a constant, without a branch between the two.
 func (sl *slot) value(rec []byte) int64 {
-	if sl.kind != slotInt {
-		return sl.n
-	}
-	return int64(binary.BigEndian.Uint64(rec[sl.off:sl.off+8])) >> (sl.shift & 63)
+	return int64(binary.BigEndian.Uint64(rec[sl.off:sl.off+8]))>>(sl.shift&63)&sl.mask | sl.n
 }
 
 // A shape is how a record lays out its columns, as its header says. Rows of one table have few shapes, so each is
 // worked out once.
 type shape struct {
-	header []byte
+	key    headerKey // of shapes that the header's beginning tells
+	header []byte    // of others
 	slots  []slot
 	odd    bool  // some slot is slotOdd
 	texts  bool  // some slot is slotText
 	end    int32 // one past the last byte of the slots
-	size   int64 // bytes of the whole record
+	size   int64 // bytes of the whole record; -1 where the beginning does not tell
+}
+
+// fits says that a record that is whole in its page can be one of the shape.
+func (s *shape) fits(rec []byte) bool {
+	return s != nil && (s.size == int64(len(rec)) || s.size < 0 && int(s.end) <= len(rec))
 }
 
 // A decoder finds wanted columns of records.
 type decoder struct {
 	cols   []int // positions of the wanted columns in the table
-	shapes []*shape
+	prefix int   // bytes of the header up to the last of them, where each has one
 	last   *shape
+	seats  [256]*shape // shapes by the hash of their key; the last of those with one hash
+	long   []*shape    // shapes without a key
 }
 
 // shape finds the layout of a record, nil where the record does not make sense. local is the part of it that is in
@@ -250,33 +257,84 @@ func (d *decoder) shape(local []byte) *shape {
 	if hlen < n || hlen > len(local) {
 		return nil
 	}
-	header := local[:hlen]
-	if d.last != nil && bytes.Equal(d.last.header, header) {
-		return d.last
+	// The columns that are wanted are mostly among the first, and each mostly has one byte in the header. Then these
+	// bytes, with the header's length, tell all, and what later columns hold makes no shape of its own.
+	if d.prefix == 0 {
+		d.prefix = 2
+		for _, c := range d.cols {
+			d.prefix = max(d.prefix, c+2)
+		}
 	}
-	for _, s := range d.shapes {
-		if bytes.Equal(s.header, header) {
-			d.last = s
+	if p := min(hlen, d.prefix); n == 1 && p <= 8*len(headerKey{}) {
+		if key, ok := keyOf(local, p); ok {
+			if s := d.last; s != nil && s.key == key {
+				return s
+			}
+			seat := &d.seats[key.hash()%uint64(len(d.seats))]
+			if s := *seat; s != nil && s.key == key {
+				d.last = s
+				return s
+			}
+			s := d.layout(local[:p], n, hlen)
+			if s == nil {
+				return nil
+			}
+			if s.key = key; p < hlen {
+				s.size = -1
+			}
+			d.last, *seat = s, s
 			return s
 		}
 	}
-	s := d.layout(header, n)
-	if s != nil {
-		if len(d.shapes) >= 64 {
-			d.shapes = d.shapes[:0] // such as texts of many lengths: forget, rather than search ever longer
+	header := local[:hlen]
+	for _, s := range d.long {
+		if bytes.Equal(s.header, header) {
+			return s
 		}
-		d.shapes = append(d.shapes, s)
-		d.last = s
+	}
+	s := d.layout(header, n, hlen)
+	if s != nil {
+		if len(d.long) >= 64 {
+			d.long = d.long[:0] // such as texts of many lengths: forget, rather than search ever longer
+		}
+		s.header = bytes.Clone(header)
+		d.long = append(d.long, s)
 	}
 	return s
 }
 
-func (d *decoder) layout(header []byte, at int) *shape {
-	s := &shape{header: bytes.Clone(header), slots: make([]slot, len(d.cols))}
+// A headerKey is the beginning of a header, the rest zero, as numbers that are compared at once.
+type headerKey [4]uint64
+
+// keyOf makes the key of the first n bytes; not where one of them, after the first, does not stand for a column by
+// itself. Beyond the record local has room for 8 bytes more.
+func keyOf(local []byte, n int) (k headerKey, ok bool) {
+	b := local[:n+7]
+	i := 0
+	high := uint64(0)
+	for ; i < n>>3; i++ {
+		k[i] = binary.LittleEndian.Uint64(b[8*i:])
+		high |= k[i]
+	}
+	if rest := n & 7; rest > 0 {
+		k[i] = binary.LittleEndian.Uint64(b[8*i:8*i+8]) & (1<<(8*rest) - 1)
+		high |= k[i]
+	}
+	return k, high&0x8080808080808080 == 0
+}
+
+func (k *headerKey) hash() uint64 {
+	h := k[0]*0x9e3779b97f4a7c15 + k[1]*0xbf58476d1ce4e5b9 + k[2]*0x94d049bb133111eb + k[3]*0xd6e8feb86659fd93
+	return h >> 40
+}
+
+// layout works out the shape of a header of hlen bytes, of which all or the first are given; columns begin at at.
+func (d *decoder) layout(header []byte, at, hlen int) *shape {
+	s := &shape{slots: make([]slot, len(d.cols))}
 	for i := range s.slots {
 		s.slots[i].kind = slotOdd
 	}
-	off := int64(len(header))
+	off := int64(hlen)
 	for col := 0; at < len(header); col++ {
 		serial, k := uvarint(header[at:])
 		if k == 0 {
@@ -290,7 +348,7 @@ func (d *decoder) layout(header []byte, at int) *shape {
 			sl = slot{kind: slotConst, n: Null}
 		case serial <= 6:
 			size = []int64{0, 1, 2, 3, 4, 6, 8}[serial]
-			sl = slot{kind: slotInt, shift: uint8(64 - 8*size)}
+			sl = slot{kind: slotInt, shift: uint8(64 - 8*size), mask: -1}
 		case serial == 7:
 			size = 8
 		case serial == 8, serial == 9:
@@ -304,7 +362,9 @@ func (d *decoder) layout(header []byte, at int) *shape {
 		if size < 0 || off+size > 1<<31-1 {
 			return nil
 		}
-		sl.off = int32(off)
+		if sl.kind != slotConst {
+			sl.off = int32(off)
+		}
 		off += size
 		for i, c := range d.cols {
 			if c != col {
@@ -367,12 +427,21 @@ func (t *treeFile) cells(page []byte, row func(rowid int64, local []byte, whole 
 			size = v
 			at += k
 		}
-		v, k := uvarint(page[at:t.usable])
-		if k == 0 {
-			return t.damaged("a page has a cell that is cut off")
+		// So are nearly all rowids four bytes or less: taken apart at once, seven bits of each.
+		x := binary.BigEndian.Uint64(page[at : at+8])
+		switch k := bits.LeadingZeros64(^x&0x8080808080808080) >> 3; {
+		case k < 4 && at+k < t.usable:
+			x >>= 56 - 8*k
+			rowid = x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000 | x>>3&0xfe00000
+			at += k + 1
+		default:
+			v, k := uvarint(page[at:t.usable])
+			if k == 0 {
+				return t.damaged("a page has a cell that is cut off")
+			}
+			rowid = v
+			at += k
 		}
-		rowid = v
-		at += k
 		local, whole := int(min(size, 1<<31-1)), true
 		if local > most {
 			whole = false
