@@ -58,7 +58,11 @@ type Track struct {
 	Phases         []PhaseStat // over steady iterations, in order of first appearance; "(other)" last
 	Ranges         []RangeUse  // outermost ranges outside any iteration, in time order
 	Attribution    Attribution
-	Total          Use // the whole track, events outside every range too
+	Inferred       *Inferred // with Options.Infer InferAlways, where ranges tell the iterations; else nil
+	Total          Use       // the whole track, events outside every range too
+
+	Tensors *Tensors // what tensors hold; nil where neither a snapshot nor the driver tells
+	Theory  *Theory  // nil unless Options.Params
 
 	Failed     []FailedAlloc // in time order
 	LiveAtEnd  []Block       // device kinds and managed, largest first; nil unless Options.Blocks
@@ -213,8 +217,9 @@ type RangeUse struct {
 	Name     string
 	Domain   string // empty for the default domain
 	TID      int64
-	Start    int64 // ns
-	End      int64 // ns
+	Calls    int   // 1, but for a framework's operators, which share one row a name
+	Start    int64 // ns; of the first
+	End      int64 // ns; of the last
 	Open     bool  // never closed
 	Contains int   // iterations that lie inside it
 	Use

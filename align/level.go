@@ -1,0 +1,209 @@
+package align
+
+import (
+	"sort"
+
+	"nsysmem/nsysdb"
+)
+
+// levelName is the level that a kind of memory counts for. Levels of kinds are never mixed, but array and static memory
+// lie on the device like any other.
+func levelName(kind int64) string {
+	switch kind {
+	case nsysdb.KindDevice, nsysdb.KindArray, nsysdb.KindDeviceStatic:
+		return "device"
+	case nsysdb.KindManaged, nsysdb.KindManagedStatic:
+		return "managed"
+	case nsysdb.KindPinned:
+		return "pinned"
+	case nsysdb.KindPageable:
+		return "pageable"
+	case nsysdb.KindUnknown:
+		return "unknown"
+	}
+	return nsysdb.MemKindName(kind)
+}
+
+// levelOrder sorts levels for output: device first.
+func levelOrder(name string) int {
+	for i, s := range []string{"device", "allocated", "reserved", "managed", "pinned", "pageable", "unknown"} {
+		if s == name {
+			return i
+		}
+	}
+	return 9
+}
+
+// callUse is a level over one call. Until the end of the sweep its bytes are relative to the baseline.
+type callUse struct {
+	start, end, peak int64 // bytes
+	peakAt           int64 // ns
+}
+
+// rowCount is what is attributed to a row.
+type rowCount struct{ allocs, allocBytes, frees, freeBytes, failed int64 }
+
+// A levelSweep follows one level of a track through time and past the calls of the process's rows.
+//
+// Calls are met by start and by end. At one time stamp, calls begin and end before the events there: a call's start is
+// the level just before it, its end the level just before its end stamp.
+type levelSweep struct {
+	name    string
+	calls   []call
+	byEnd   []int32
+	use     []callUse
+	count   []rowCount // by row
+	open    []int32    // calls that have begun and not ended
+	nextB   int        // next call to begin
+	nextE   int        // next in byEnd to end
+	due     int64      // time of the next begin or end
+	level   int64      // bytes above the baseline
+	changes int64      // events so far
+	peakN   int64      // number of changes with which the peak was reached
+	out     Level
+	vmm     bool // has memory that was mapped rather than allocated
+}
+
+func newLevelSweep(name string, p *process, byEnd []int32, start int64) *levelSweep {
+	s := &levelSweep{name: name, calls: p.calls, byEnd: byEnd, use: make([]callUse, len(p.calls)),
+		count: make([]rowCount, len(p.rows)+1), out: Level{Kind: name, PeakAt: start}}
+	s.schedule()
+	return s
+}
+
+// endOrder is the order in which calls end.
+func endOrder(calls []call) []int32 {
+	order := make([]int32, len(calls))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	sort.SliceStable(order, func(i, j int) bool { return calls[order[i]].end < calls[order[j]].end })
+	return order
+}
+
+func (s *levelSweep) schedule() {
+	s.due = maxTime
+	if s.nextB < len(s.calls) {
+		s.due = s.calls[s.nextB].start
+	}
+	if s.nextE < len(s.byEnd) {
+		s.due = min(s.due, s.calls[s.byEnd[s.nextE]].end)
+	}
+}
+
+// advance begins and ends the calls that do so at t or before.
+func (s *levelSweep) advance(t int64) {
+	for s.due <= t && s.due != maxTime {
+		if s.nextB < len(s.calls) && s.calls[s.nextB].start == s.due {
+			i := int32(s.nextB)
+			s.use[i] = callUse{start: s.level, end: s.level, peak: s.level, peakAt: s.due}
+			s.open = append(s.open, i)
+			s.nextB++
+		} else {
+			i := s.byEnd[s.nextE]
+			s.use[i].end = s.level
+			for k, o := range s.open {
+				if o == i {
+					s.open = append(s.open[:k], s.open[k+1:]...)
+					break
+				}
+			}
+			s.nextE++
+		}
+		s.schedule()
+	}
+}
+
+// change moves the level at a time.
+func (s *levelSweep) change(t, bytes int64) {
+	if s.due <= t {
+		s.advance(t)
+	}
+	s.level += bytes
+	s.changes++
+	if bytes <= 0 {
+		return
+	}
+	if s.level > s.out.Peak {
+		s.out.Peak, s.out.PeakAt, s.peakN = s.level, t, s.changes
+	}
+	for _, i := range s.open {
+		if u := &s.use[i]; s.level > u.peak {
+			u.peak, u.peakAt = s.level, t
+		}
+	}
+}
+
+// finish ends the sweep: calls still open end with the last level, and everything is lifted by the baseline.
+func (s *levelSweep) finish() {
+	s.advance(maxTime - 1)
+	for _, i := range s.open {
+		s.use[i].end = s.level
+	}
+	base := s.out.Baseline
+	for i := range s.use {
+		u := &s.use[i]
+		u.start, u.end, u.peak = u.start+base, u.end+base, u.peak+base
+	}
+	s.out.Peak += base
+	s.out.End = s.level + base
+	s.out.Partial = base > 0
+}
+
+// rowMemory sums the calls of each row. Rows hold the events of the rows below them.
+func (s *levelSweep) rowMemory(p *process) []MemoryUse {
+	out := make([]MemoryUse, len(p.rows))
+	seen := make([]bool, len(p.rows))
+	for i := range s.calls {
+		r, u := s.calls[i].row, &s.use[i]
+		m := &out[r]
+		if !seen[r] {
+			seen[r] = true
+			m.Start, m.Peak, m.PeakAt = u.start, u.peak, u.peakAt
+		} else if u.peak > m.Peak {
+			m.Peak, m.PeakAt = u.peak, u.peakAt
+		}
+		m.End = u.end
+		m.Net += u.end - u.start
+		m.Need = max(m.Need, u.peak-u.start)
+	}
+	for i := len(p.rows) - 1; i >= 0; i-- {
+		c := &s.count[i]
+		m := &out[i]
+		m.Allocs, m.AllocBytes, m.Frees, m.FreeBytes, m.FailedAllocs = c.allocs, c.allocBytes, c.frees, c.freeBytes, c.failed
+		if up := p.rows[i].parent; up >= 0 {
+			s.count[up].add(c)
+		}
+	}
+	for i := range p.rows {
+		if p.rows[i].kind == rowOther {
+			balance(p, out, int32(i))
+		}
+	}
+	return out
+}
+
+// balance makes the net of the row for the rest what top-level phases leave of the iteration's; where phases overlap,
+// that differs from the sum over the gaps.
+func balance(p *process, out []MemoryUse, other int32) {
+	it := &p.iters[p.rows[other].iter]
+	net := out[it.row].Net
+	for r := it.row + 1; r <= it.last; r++ {
+		if p.rows[r].kind == rowPhase && p.rows[r].depth == 1 {
+			net -= out[r].Net
+		}
+	}
+	o := &out[other]
+	if p.rows[other].calls == 0 {
+		o.Start, o.End, o.Peak, o.PeakAt = out[it.row].End, out[it.row].End, out[it.row].End, 0
+	}
+	o.Net = net
+}
+
+func (c *rowCount) add(d *rowCount) {
+	c.allocs += d.allocs
+	c.allocBytes += d.allocBytes
+	c.frees += d.frees
+	c.freeBytes += d.freeBytes
+	c.failed += d.failed
+}

@@ -1,0 +1,476 @@
+package align
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"nsysmem/nsysdb"
+)
+
+// A track is one process on one device while it is being read.
+type track struct {
+	proc     *process
+	device   int64
+	levels   map[string]*levelSweep
+	dev      *levelSweep // levels["device"]; nil until it has events
+	pool     poolSum
+	gpu      gpuSum
+	copies   copySum
+	blocks   []rawBlock
+	snapshot *match // the device of a snapshot that belongs to the track; nil for none
+}
+
+// A rawBlock is a block by ids; names are looked up when the report is made.
+type rawBlock struct {
+	start, end       int64 // ns; Never where not in the report
+	address, bytes   int64
+	kind, stream     int64
+	born, died       place
+	bornCorr, diedBy int64
+	bornN, diedN     int64 // which change of its level it was, from 1; bornN 0 where it was live before the report
+	lost             bool
+}
+
+// A memEvent is one row of memory usage.
+type memEvent struct {
+	time, gpid, device, address, bytes, kind, op, corr, stream int64
+	context                                                    int64
+	pool, poolSize, poolUsed, imported                         int64
+}
+
+// memory sweeps the memory events of the whole report.
+type memory struct {
+	a       *analysis
+	live    map[*process]map[int64]liveBlock
+	proc    *process // last one looked up
+	procGID int64
+	blocks  map[int64]liveBlock // of proc
+	corr    [][]*corrMap        // this goroutine's views
+	ends    map[*process][]int32
+	unknown int64
+	damaged int64
+	same    []memEvent      // events at one time stamp
+	pool    []memEvent      // pool events not yet met, by time
+	devices map[int64]int64 // by process: device of its last event that names one
+	rows    int64
+}
+
+// A liveBlock is an allocation that was not freed yet.
+type liveBlock struct {
+	track  *track
+	level  *levelSweep
+	start  int64
+	bytes  int64
+	kind   int64
+	stream int64
+	born   place
+	corr   int64
+	n      int64 // which change of its level it was
+}
+
+// vmmContext is the contextId of memory mapped with cuMemMap (observed in exports of 2023.4 and 2025.3).
+const vmmContext = 1<<32 - 1
+
+// noDevice is the deviceId of a row that names no device: the free of mapped memory in exports of 2023.4 (observed).
+const noDevice = 1<<31 - 1
+
+var errUnordered = errors.New("rows out of order")
+
+var memoryColumns = []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID, nsysdb.DeviceID, nsysdb.Address, nsysdb.Bytes,
+	nsysdb.MemKind, nsysdb.Operation, nsysdb.CorrelationID, nsysdb.PoolAddress, nsysdb.PoolSize, nsysdb.PoolUsed,
+	nsysdb.ImportedPool, nsysdb.ContextID, nsysdb.StreamID}
+
+// readMemory sweeps the events in time order: as they lie in the table where that is the order, else sorted.
+func (a *analysis) readMemory(ctx context.Context) error {
+	if a.db.Missing(nsysdb.MemoryUsage) {
+		return nil
+	}
+	err := a.sweepMemory(ctx, false)
+	if errors.Is(err, errUnordered) {
+		err = a.sweepMemory(ctx, true)
+	}
+	return err
+}
+
+func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
+	for _, t := range a.allTracks() {
+		t.levels, t.dev, t.pool, t.blocks = make(map[string]*levelSweep), nil, poolSum{}, nil
+	}
+	a.memoryTime = stretch{}
+	m := &memory{a: a, live: make(map[*process]map[int64]liveBlock), corr: a.corrViews(), ends: make(map[*process][]int32), devices: make(map[int64]int64)}
+	pool, err := poolEvents(ctx, a.db)
+	if err != nil {
+		return err
+	}
+	m.pool = pool
+	scan := nsysdb.Scan{Table: nsysdb.MemoryUsage, Columns: memoryColumns, Sorted: sorted}
+	if !a.keepBlocks {
+		scan.Columns = memoryColumns[:len(memoryColumns)-1]
+	}
+	var done progress
+	err = a.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
+		done.add(a, "memory events", int64(b.Rows), a.db.Rows(nsysdb.MemoryUsage))
+		return m.add(b)
+	})
+	if err != nil {
+		return err
+	}
+	m.flush()
+	m.finish()
+	return nil
+}
+
+func (m *memory) add(b *nsysdb.Batch) error {
+	c := b.Cols
+	if c[0] == nil || c[3] == nil || c[4] == nil || c[6] == nil {
+		m.a.warnOnce("memory_columns", "the memory table lacks a column that every version has: its events are left out")
+		return nil
+	}
+	col := func(k, i int, missing int64) int64 {
+		if k >= len(c) || c[k] == nil {
+			return missing
+		}
+		return c[k][i]
+	}
+	hasPool := c[8] != nil
+	for i := 0; i < b.Rows; i++ {
+		e := memEvent{time: c[0][i], gpid: col(1, i, 0), device: col(2, i, 0), address: c[3][i], bytes: c[4][i],
+			kind: col(5, i, nsysdb.KindDevice), op: c[6][i], corr: col(7, i, 0), pool: nsysdb.Null, imported: nsysdb.Null, stream: -1}
+		if hasPool && c[8][i] != nsysdb.Null {
+			e.pool, e.poolSize, e.poolUsed = c[8][i], col(9, i, nsysdb.Null), col(10, i, nsysdb.Null)
+		}
+		if e.time == nsysdb.Null {
+			m.damaged++
+			continue
+		}
+		m.a.memoryTime.add(e.time, e.time)
+		e.imported, e.context, e.stream = col(11, i, nsysdb.Null), col(12, i, 0), col(13, i, -1)
+		if n := len(m.same); n > 0 && m.same[n-1].time != e.time {
+			if m.same[n-1].time > e.time {
+				return errUnordered
+			}
+			m.flush()
+		}
+		m.same = append(m.same, e)
+		m.rows++
+	}
+	return nil
+}
+
+// flush takes in the events of one time stamp, in an order that does not depend on the rows' order in the table.
+func (m *memory) flush() {
+	if len(m.same) == 0 {
+		return
+	}
+	orderSame(m.same)
+	for i := range m.same {
+		m.event(&m.same[i])
+	}
+	m.same = m.same[:0]
+}
+
+// orderSame orders the events of one time stamp: allocations first, then frees. Where several events of a process have
+// one address, that process's go in the order of their calls instead: a recording that begins in the middle writes all
+// that came before it at time 0 (observed with --capture-range=cudaProfilerApi in 2025.3), where blocks pair only so.
+// Beyond that the order is one that does not depend on the rows' order in the table.
+func orderSame(same []memEvent) {
+	if len(same) < 2 {
+		return
+	}
+	seen := make(map[blockKey]bool, len(same))
+	again := make(map[int64]bool) // by process
+	for i := range same {
+		k := blockKey{nsysdb.Process(same[i].gpid), same[i].address}
+		if seen[k] {
+			again[k.gpid] = true
+		}
+		seen[k] = true
+	}
+	slices.SortFunc(same, func(x, y memEvent) int {
+		p, q := nsysdb.Process(x.gpid), nsysdb.Process(y.gpid)
+		op, corr := cmp.Compare(x.op, y.op), cmp.Compare(x.corr, y.corr)
+		if again[p] {
+			op, corr = corr, op
+		}
+		return cmp.Or(cmp.Compare(p, q), op, corr, cmp.Compare(x.address, y.address), cmp.Compare(x.bytes, y.bytes),
+			cmp.Compare(x.device, y.device), cmp.Compare(x.kind, y.kind), cmp.Compare(x.pool, y.pool),
+			cmp.Compare(x.poolSize, y.poolSize), cmp.Compare(x.poolUsed, y.poolUsed), cmp.Compare(x.imported, y.imported),
+			cmp.Compare(x.stream, y.stream), cmp.Compare(x.context, y.context))
+	})
+}
+
+func (m *memory) event(e *memEvent) {
+	if m.proc == nil || m.procGID != e.gpid {
+		m.procGID = e.gpid
+		m.proc = m.a.process(nsysdb.Process(e.gpid))
+		if m.live[m.proc] == nil {
+			m.live[m.proc] = make(map[int64]liveBlock)
+		}
+		m.blocks = m.live[m.proc]
+	}
+	for len(m.pool) > 0 && m.pool[0].time <= e.time {
+		m.poolEvent(&m.pool[0])
+		m.pool = m.pool[1:]
+	}
+	if e.bytes < 0 || e.bytes == nsysdb.Null {
+		m.damaged++
+		return
+	}
+	if e.op == nsysdb.OpAlloc || e.op == nsysdb.OpFree {
+		nameDevice(m.devices, e)
+	}
+	switch e.op {
+	case nsysdb.OpAlloc:
+		m.alloc(e)
+	case nsysdb.OpFree:
+		m.free(e)
+	default:
+		m.unknown++
+	}
+}
+
+// nameDevice gives an event that names no device the one of the process's last event.
+func nameDevice(devices map[int64]int64, e *memEvent) {
+	p := nsysdb.Process(e.gpid)
+	if e.device == noDevice {
+		e.device = devices[p]
+		return
+	}
+	devices[p] = e.device
+}
+
+func (m *memory) alloc(e *memEvent) {
+	if old, ok := m.blocks[e.address]; ok {
+		old.level.change(e.time, -old.bytes)
+		old.level.out.LostFrees++
+		m.keep(old, e.address, e.time, placeOf(-1, wayNone), 0, true, old.level.changes)
+	}
+	t := m.a.track(m.proc, e.device)
+	l := m.level(t, e.kind)
+	at := m.place(e.corr)
+	l.change(e.time, e.bytes)
+	l.out.Allocs++
+	l.out.AllocBytes += e.bytes
+	n := l.row(m.a, at)
+	n.allocs++
+	n.allocBytes += e.bytes
+	m.blocks[e.address] = liveBlock{track: t, level: l, start: e.time, bytes: e.bytes, kind: e.kind, stream: e.stream, born: at, corr: e.corr, n: l.changes}
+	t.pool.row(e)
+	if e.context == vmmContext {
+		l.vmm = true
+	}
+}
+
+// free ends a block. What its allocation said of device and kind counts; a free of a block whose allocation is not in
+// the report tells that the block was there before, so that it lifts the level of all the time before.
+func (m *memory) free(e *memEvent) {
+	at := m.place(e.corr)
+	b, ok := m.blocks[e.address]
+	if !ok {
+		t := m.a.track(m.proc, e.device)
+		l := m.level(t, e.kind)
+		l.out.Baseline += e.bytes
+		l.out.UnmatchedFrees++
+		b = liveBlock{track: t, level: l, start: Never, bytes: e.bytes, kind: e.kind, stream: e.stream, born: placeOf(-1, wayNone)}
+	} else {
+		delete(m.blocks, e.address)
+	}
+	b.level.change(e.time, -b.bytes)
+	b.level.out.Frees++
+	b.level.out.FreeBytes += b.bytes
+	n := b.level.row(m.a, at)
+	n.frees++
+	n.freeBytes += b.bytes
+	m.keep(b, e.address, e.time, at, e.corr, false, b.level.changes)
+	b.track.pool.row(e)
+}
+
+func (m *memory) keep(b liveBlock, address, end int64, at place, corr int64, lost bool, diedN int64) {
+	if m.a.keepBlocks {
+		b.track.blocks = append(b.track.blocks, rawBlock{start: b.start, end: end, address: address, bytes: b.bytes,
+			kind: b.kind, stream: b.stream, born: b.born, died: at, bornCorr: b.corr, diedBy: corr, lost: lost, bornN: b.n, diedN: diedN})
+	}
+}
+
+// place is the place of the API call of an event.
+func (m *memory) place(corr int64) place {
+	at, ok := lookup(m.corr, m.proc, corr)
+	if !ok {
+		return placeOf(-1, wayNone)
+	}
+	return at
+}
+
+// level is the sweep that a kind of memory of a track counts for.
+func (m *memory) level(t *track, kind int64) *levelSweep {
+	if t.dev != nil && kind == nsysdb.KindDevice {
+		return t.dev
+	}
+	name := levelName(kind)
+	l := t.levels[name]
+	if l == nil {
+		ends, ok := m.ends[t.proc]
+		if !ok {
+			ends = endOrder(t.proc.calls)
+			m.ends[t.proc] = ends
+		}
+		l = newLevelSweep(name, t.proc, ends, m.start())
+		t.levels[name] = l
+		if name == "device" {
+			t.dev = l
+		}
+	}
+	return l
+}
+
+// start is the time from which levels are told.
+func (m *memory) start() int64 {
+	first := m.a.memoryTime.first
+	if m.a.timed {
+		first = min(first, m.a.firstTime)
+	}
+	return first
+}
+
+// row is the count of the row that a place belongs to; the last count is for those without one.
+func (l *levelSweep) row(a *analysis, at place) *rowCount {
+	if s := at.span(); s >= 0 {
+		if r := a.spans[s].row; r >= 0 {
+			return &l.count[r]
+		}
+	}
+	return &l.count[len(l.count)-1]
+}
+
+func (m *memory) finish() {
+	for i := range m.pool {
+		m.poolEvent(&m.pool[i])
+	}
+	for _, live := range m.live {
+		for addr, b := range live {
+			m.keep(b, addr, Never, placeOf(-1, wayNone), 0, false, maxTime)
+		}
+	}
+	a := m.a
+	for _, t := range a.allTracks() {
+		for _, l := range t.levels {
+			l.finish()
+		}
+	}
+	if m.unknown > 0 {
+		a.warn("unknown_events", "%d memory events are neither allocation nor free and do not count", m.unknown)
+	}
+	if m.damaged > 0 {
+		a.warn("damaged_events", "%d memory events have no usable size and do not count", m.damaged)
+	}
+	a.memoryRows = m.rows
+}
+
+// countFailed counts the failed calls for their rows, once all tracks are known.
+func (a *analysis) countFailed() {
+	if !a.rep.Collected.Memory {
+		return
+	}
+	for i := range a.failed {
+		f := &a.failed[i]
+		l := a.failedLevel(f)
+		l.out.FailedAllocs++
+		l.row(a, f.at).failed++
+	}
+}
+
+// failedLevel is the level that a failed call would have raised. A call does not say its device: it counts for the
+// process's first.
+func (a *analysis) failedLevel(f *failedCall) *levelSweep {
+	t := a.firstTrack(f.proc)
+	kind := int64(nsysdb.KindDevice)
+	switch f.class {
+	case classAllocPinned:
+		kind = nsysdb.KindPinned
+	case classAllocManaged:
+		kind = nsysdb.KindManaged
+	}
+	name := levelName(kind)
+	if t.levels[name] == nil {
+		t.levels[name] = newLevelSweep(name, t.proc, endOrder(t.proc.calls), a.firstTime)
+		t.levels[name].finish()
+	}
+	return t.levels[name]
+}
+
+// poolSum follows the memory pools of a track.
+type poolSum struct {
+	pools map[int64][2]int64 // address → size and used part, in bytes
+	size  int64
+	used  int64
+	out   Pool
+}
+
+// row takes in what a memory event says of its pool. A pool imported from another process is counted there.
+func (s *poolSum) row(e *memEvent) {
+	if e.pool == nsysdb.Null || e.pool == 0 || e.imported != nsysdb.Null && e.imported != 0 {
+		return
+	}
+	s.set(e.pool, e.poolSize, e.poolUsed)
+}
+
+func (s *poolSum) set(pool, size, used int64) {
+	old := s.pools[pool]
+	if size == nsysdb.Null {
+		size = old[0]
+	}
+	if used == nsysdb.Null {
+		used = old[1]
+	}
+	if s.pools == nil {
+		s.pools = make(map[int64][2]int64)
+	}
+	s.pools[pool] = [2]int64{size, used}
+	s.size += size - old[0]
+	s.used += used - old[1]
+	s.out.PeakSize, s.out.PeakUsed = max(s.out.PeakSize, s.size), max(s.out.PeakUsed, s.used)
+	s.out.EndSize, s.out.EndUsed, s.out.Pools = s.size, s.used, len(s.pools)
+}
+
+func (m *memory) poolEvent(e *memEvent) {
+	t := m.a.track(m.a.process(nsysdb.Process(e.gpid)), e.device)
+	t.pool.set(e.address, e.poolSize, e.poolUsed)
+}
+
+// poolEvents reads creations, trims and destructions of pools, in time order; there are few.
+func poolEvents(ctx context.Context, db *nsysdb.DB) ([]memEvent, error) {
+	if db.Missing(nsysdb.MemoryPool) {
+		return nil, nil
+	}
+	var out []memEvent
+	scan := nsysdb.Scan{Table: nsysdb.MemoryPool, Sorted: true, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID,
+		nsysdb.DeviceID, nsysdb.Address, nsysdb.Operation, nsysdb.PoolSize, nsysdb.PoolUsed}}
+	err := db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
+		c := b.Cols
+		if c[0] == nil || c[1] == nil || c[3] == nil {
+			return nil
+		}
+		col := func(k, i int, missing int64) int64 {
+			if c[k] == nil {
+				return missing
+			}
+			return c[k][i]
+		}
+		for i := 0; i < b.Rows; i++ {
+			e := memEvent{time: c[0][i], gpid: c[1][i], device: col(2, i, 0), address: c[3][i],
+				op: col(4, i, nsysdb.PoolInvalid), poolSize: col(5, i, nsysdb.Null), poolUsed: col(6, i, nsysdb.Null)}
+			if e.op == nsysdb.PoolDestroyed {
+				e.poolSize, e.poolUsed = 0, 0
+			}
+			out = append(out, e)
+		}
+		return nil
+	})
+	slices.SortFunc(out, func(x, y memEvent) int {
+		return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.gpid, y.gpid), cmp.Compare(x.address, y.address),
+			cmp.Compare(x.op, y.op), cmp.Compare(x.poolSize, y.poolSize), cmp.Compare(x.poolUsed, y.poolUsed))
+	})
+	return out, err
+}

@@ -1,0 +1,99 @@
+package period
+
+// iteration makes an iteration with phases of the turns from to to-1 and the optimizer at the start of turn to.
+func (t *trainer) iteration(from, to int) Iteration {
+	var it Iteration
+	first, last := t.turns[from].fwd, t.turns[to-1].to-1
+	end := &t.turns[to]
+	if end.step && end.opt > end.from {
+		last = end.opt - 1
+	}
+	for i := from; i < to; i++ {
+		u := &t.turns[i]
+		back := u.back - t.fills(i)
+		p := u.fwd
+		for p < back && t.at(p).Class == HtoD {
+			p++
+		}
+		it.add(t.view, DataPhase, u.fwd, p)
+		it.add(t.view, ForwardPhase, p, back)
+		it.add(t.view, BackwardPhase, back, u.to)
+		if next := &t.turns[i+1]; next.step {
+			it.add(t.view, OptimizerPhase, next.from, next.opt)
+		}
+	}
+	it.First, it.Last = int(t.idx[first]), int(t.idx[last])
+	return it
+}
+
+// add appends a call of a phase that holds the operations from to to-1, if any. It ends where the launching call of its
+// last operation ends; the phase that follows at once begins there, since what the program allocates before it
+// launches belongs to what it launches.
+func (it *Iteration) add(v view, name string, from, to int) {
+	if from >= to {
+		return
+	}
+	p := Phase{Name: name, First: int(v.idx[from]), Last: int(v.idx[to-1]), Start: v.at(from).Start, End: v.at(to - 1).end()}
+	if to < v.len() {
+		p.End = min(p.End, v.at(to).Start)
+	}
+	if n := len(it.Phases); n > 0 && from > 0 && it.Phases[n-1].Last == int(v.idx[from-1]) {
+		p.Start = it.Phases[n-1].End
+	}
+	it.Phases = append(it.Phases, p)
+}
+
+// fills is the number of kernels at the end of a turn's forward pass with which the backward pass begins on the main
+// thread: the fill of the loss's own gradient with ones, and a factor on the loss just before it, which users write in that
+// call too.
+func (t *trainer) fills(i int) int {
+	u := &t.turns[i]
+	if u.back-u.fwd < 3 || t.at(u.back-1).Flags&Fill == 0 {
+		return 0
+	}
+	// A factor on the loss (1 / micro-batches, a loss scale) is a multiplication whose own backward pass, the first that
+	// the backward thread launches, is the same multiplication of the same single value.
+	for p := u.back; p < u.to; p++ {
+		if t.at(p).Class == Kernel {
+			if o := t.at(u.back - 2); o.Class == Kernel && o.Key == t.key(p) {
+				return 2
+			}
+			break
+		}
+	}
+	return 1
+}
+
+// closeGaps sets the times of iterations, and stretches them and their last phase to the next one where nothing lies
+// between.
+func closeGaps(v view, its []Iteration) {
+	where := make(map[int]int, 2*len(its)) // operation → place in v
+	for k := range its {
+		where[its[k].First], where[its[k].Last] = -1, -1
+	}
+	for p, i := range v.idx {
+		if _, ok := where[int(i)]; ok {
+			where[int(i)] = p
+		}
+	}
+	for k := range its {
+		it := &its[k]
+		first, last := where[it.First], where[it.Last]
+		it.Start = v.at(first).Start
+		it.End = v.at(last).end()
+		it.Earliest = it.Start
+		if first > 0 {
+			it.Earliest = min(it.Start, v.at(first-1).end())
+		}
+		if last+1 < v.len() {
+			next := v.at(last + 1).Start
+			it.End = min(it.End, next)
+			if k+1 < len(its) && where[its[k+1].First] == last+1 {
+				it.End = next
+			}
+		}
+		if n := len(it.Phases); n > 0 {
+			it.Phases[n-1].End = it.End
+		}
+	}
+}

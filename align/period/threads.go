@@ -1,0 +1,205 @@
+package period
+
+import (
+	"maps"
+	"slices"
+)
+
+// A cast says which thread plays which part in a training program.
+type cast struct {
+	main int32
+	back []bool // by operation: launched by the backward pass
+	ours []bool // by operation: of the main thread or the backward pass
+}
+
+type threadStat struct {
+	thread  int32
+	first   int
+	work    int // kernels and graph launches
+	bursts  int // stretches of work without another thread's work between
+	feeds   int // stretches in which it copied to the device
+	hints   int // operations with an optimizer's name
+	partner int // stretches next to the main thread's
+}
+
+// findCast tells the main thread and the backward threads of a program, or says that there are none.
+//
+//  1. Kernels and graph launches fall into bursts by launching thread. Threads that launch none are left out: they
+//     prefetch data.
+//  2. The main thread is the one with most operations of an optimizer, unless it copies nothing to the device; else, of
+//     the two threads that follow each other most often, the one that copies more to the device or came first.
+//  3. Other threads whose bursts follow the main thread's at least twice launch the backward pass, unless they launch
+//     what the main thread launches: then they are workers that do the same.
+//
+// Operations that a range marks as backward count as such on any thread.
+func findCast(ops []Op) (cast, bool) {
+	at := map[int32]int{}
+	var stats []threadStat
+	last, lastFeed := -1, -1
+	pairs := map[[2]int]int{}
+	hinted := 0
+	for i := range ops {
+		o := &ops[i]
+		t, ok := at[o.Thread]
+		if !ok {
+			t = len(stats)
+			at[o.Thread] = t
+			stats = append(stats, threadStat{thread: o.Thread, first: i})
+		}
+		s := &stats[t]
+		if o.Class == HtoD && lastFeed != t {
+			s.feeds++
+			lastFeed = t
+		}
+		if !o.work() {
+			continue
+		}
+		s.work++
+		if o.Flags&Optimizer != 0 {
+			s.hints++
+		}
+		if o.Flags&Backward != 0 {
+			hinted++
+		}
+		if last != t {
+			s.bursts++
+			if last >= 0 {
+				pairs[[2]int{min(last, t), max(last, t)}]++
+			}
+			last = t
+			lastFeed = -1
+		}
+	}
+	m := -1
+	for t := range stats {
+		if stats[t].hints > 0 && (m < 0 || stats[t].hints > stats[m].hints) {
+			m = t
+		}
+	}
+	// Optimizers may run inside the backward pass: then their thread is not the one that feeds.
+	if p := mainOfPair(stats, pairs); m < 0 || p >= 0 && stats[p].feeds > 1 && stats[m].feeds == 0 {
+		m = p
+	}
+	if m < 0 && hinted > 0 {
+		for t := range stats {
+			if m < 0 || stats[t].work > stats[m].work {
+				m = t
+			}
+		}
+	}
+	if m < 0 {
+		return cast{}, false
+	}
+	isBack := make([]bool, len(stats))
+	most := 0
+	for t := range stats {
+		if t != m {
+			stats[t].partner = pairs[[2]int{min(m, t), max(m, t)}] / 2
+			most = max(most, stats[t].partner)
+		}
+	}
+	any, tried := hinted > 0, 0
+	for t := range stats {
+		s := &stats[t]
+		if t == m || s.partner < 1 || 4*s.partner < most || tried == maxThreads {
+			continue
+		}
+		tried++
+		if sameWork(ops, stats[m].thread, s.thread) {
+			continue
+		}
+		isBack[t], any = true, true
+	}
+	if !any {
+		return cast{}, false
+	}
+	c := cast{main: stats[m].thread, back: make([]bool, len(ops)), ours: make([]bool, len(ops))}
+	for i := range ops {
+		t := at[ops[i].Thread]
+		c.back[i] = isBack[t] || t == m && ops[i].Flags&Backward != 0
+		c.ours[i] = isBack[t] || t == m
+	}
+	return c, true
+}
+
+func mainOfPair(stats []threadStat, pairs map[[2]int]int) int {
+	best, m := 1, -1
+	keys := slices.SortedFunc(maps.Keys(pairs), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	for _, p := range keys {
+		n := pairs[p]
+		if n <= best {
+			continue
+		}
+		a, b := &stats[p[0]], &stats[p[1]]
+		best, m = n, p[0]
+		if b.feeds > a.feeds || b.feeds == a.feeds && b.first < a.first {
+			m = p[1]
+		}
+	}
+	return m
+}
+
+// maxThreads bounds how many threads are looked at.
+const maxThreads = 8
+
+// sameWork says that two threads launch much the same operations, by exact key.
+func sameWork(ops []Op, a, b int32) bool {
+	ca, cb := map[uint64]int{}, map[uint64]int{}
+	na, nb := 0, 0
+	for i := range ops {
+		o := &ops[i]
+		switch {
+		case !o.work():
+		case o.Thread == a:
+			ca[o.Key]++
+			na++
+		case o.Thread == b:
+			cb[o.Key]++
+			nb++
+		}
+	}
+	if na == 0 || nb == 0 {
+		return true
+	}
+	both := 0 // of na × nb
+	for k, n := range ca {
+		both += min(n*nb, cb[k]*na)
+	}
+	return float64(both) > 0.85*float64(na)*float64(nb)
+}
+
+// graphWork is how many kernels a graph launch stands for where amounts of work are compared.
+const graphWork = 20
+
+// weight is the amount of work of an operation, in kernels.
+func (o *Op) weight() int {
+	switch o.Class {
+	case Kernel:
+		return 1
+	case Graph:
+		return graphWork
+	}
+	return 0
+}
+
+// workers lists the threads that launch at least a tenth as much as the busiest, busiest first, at most four.
+func workers(ops []Op) []int32 {
+	count := map[int32]int{}
+	var order []int32
+	for i := range ops {
+		o := &ops[i]
+		if w := o.weight(); w > 0 {
+			if count[o.Thread] == 0 {
+				order = append(order, o.Thread)
+			}
+			count[o.Thread] += w
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return count[b] - count[a] })
+	for i, t := range order {
+		if i == 4 || 10*count[t] < count[order[0]] {
+			return order[:i]
+		}
+	}
+	return order
+}

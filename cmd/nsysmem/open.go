@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"nsysmem/align"
+	"nsysmem/internal/export"
+	"nsysmem/torchmem"
+)
+
+// An opened is a report that was opened.
+type opened struct {
+	*export.Report
+	given string // path as the user gave it
+}
+
+// open opens a report. One that was not exported yet is exported to a temporary folder if nsys is at hand.
+func (c *common) open(ctx context.Context, path string) (*opened, error) {
+	r, err := export.Open(ctx, path, "", func() {
+		if !c.quiet {
+			fmt.Fprintf(c.s.err, "nsysmem: exporting %s with nsys\n", oneLine(path))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &opened{Report: r, given: path}, nil
+}
+
+// analyze aligns a report and keeps the tracks asked for.
+func (c *common) analyze(ctx context.Context, db *opened, opts align.Options) (*align.Report, error) {
+	if err := c.pattern(); err != nil {
+		return nil, err
+	}
+	if err := c.readSnapshot(&opts); err != nil {
+		return nil, err
+	}
+	p := newProgress(c, db.given)
+	opts.Progress = p.report
+	rep, err := align.Analyze(ctx, db.DB, opts)
+	p.done()
+	if err != nil {
+		return nil, err
+	}
+	return rep, c.keep(rep, db.given)
+}
+
+// pattern checks --iteration.
+func (c *common) pattern() error {
+	if _, err := regexp.Compile(c.iteration); err != nil {
+		return usage("--iteration %q: %v", c.iteration, err)
+	}
+	return nil
+}
+
+// keep names a report as the user did and keeps the tracks asked for.
+func (c *common) keep(rep *align.Report, given string) error {
+	rep.Source.Path = given
+	if err := c.pick(rep); err != nil {
+		return err
+	}
+	if c.iteration == "" || len(rep.Tracks) == 0 {
+		return nil
+	}
+	for _, t := range rep.Tracks {
+		if t.IterationsFrom.How == "pattern" {
+			return nil
+		}
+	}
+	return lacking("%q: no range matches --iteration %q: nsysmem info lists the ranges", given, c.iteration)
+}
+
+// readSnapshot reads the file of --snapshot. Nothing in it is run: see torchmem.
+func (c *common) readSnapshot(opts *align.Options) error {
+	if c.snapshot == "" {
+		return nil
+	}
+	f, err := os.Open(c.snapshot)
+	if err != nil {
+		return fmt.Errorf("snapshot %q: %w", c.snapshot, err)
+	}
+	defer f.Close()
+	if opts.Snapshot, err = torchmem.Read(f, torchmem.Options{}); err != nil {
+		return fmt.Errorf("snapshot %q: %w", c.snapshot, err)
+	}
+	opts.SnapshotName = c.snapshot
+	return nil
+}
+
+// pick keeps the tracks of --process and --device.
+func (c *common) pick(rep *align.Report) error {
+	if c.process == "" && !c.hasDevice {
+		return nil
+	}
+	var kept []*align.Track
+	var there []string
+	for _, t := range rep.Tracks {
+		there = append(there, fmt.Sprintf("%d (%s) on device %d", t.PID, t.Process, t.Device))
+		if c.process != "" && c.process != strconv.FormatInt(t.PID, 10) && c.process != t.Process {
+			continue
+		}
+		if c.hasDevice && int64(c.device) != t.Device {
+			continue
+		}
+		kept = append(kept, t)
+	}
+	if len(kept) == 0 {
+		if len(there) == 0 {
+			return lacking("%q: no process with GPU events in the report", rep.Source.Path)
+		}
+		return lacking("%q: no such process or device in the report: it has %s", rep.Source.Path, strings.Join(there, ", "))
+	}
+	rep.Tracks = kept
+	return nil
+}
+
+// hasWork gives up on a report with neither memory events nor GPU work.
+func hasWork(rep *align.Report) error {
+	if !rep.Collected.Memory && !rep.Collected.Kernels && !rep.Collected.Copies {
+		return lacking("%q: neither memory events nor GPU work were collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", rep.Source.Path)
+	}
+	return nil
+}
+
+// warnings tells the report's doubts on stderr, for commands whose output is a file.
+func (c *common) warnings(rep *align.Report, more []align.Warning) {
+	if c.quiet {
+		return
+	}
+	for _, w := range append(append([]align.Warning(nil), rep.Warnings...), more...) {
+		fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", oneLine(rep.Source.Path), oneLine(w.Text))
+	}
+}

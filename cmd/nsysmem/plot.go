@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nsysmem/align"
+	"nsysmem/render/plot"
+)
+
+// plotFlags are the flags of plot as they are given.
+type plotFlags struct {
+	out              output
+	view, from, to   string
+	iterations, size string
+	picture          plot.Options
+	ending           string
+}
+
+func newPlot(s *streams) *cobra.Command {
+	c := &common{s: s}
+	f := &plotFlags{}
+	cmd := &cobra.Command{
+		Use:   "plot REPORT...",
+		Short: "Draw device memory over time, by iteration and phase",
+		Long: `plot draws one picture for each process and device of a report: the device level over time with iterations, phases
+and the peak; a bar for each iteration from its start to its end level with a whisker to its peak; and one steady
+iteration enlarged. The ending of the output chooses PNG, SVG or PDF.
+
+The report must have memory events (nsys profile --cuda-memory-usage=true).`,
+		Example: `  nsysmem plot run.sqlite                          # writes run.png
+  nsysmem plot run.sqlite -o memory.svg --view timeline --from 12.5s --to 13s
+  nsysmem plot run.sqlite --iterations 3-8 --size 1920x1080 --dpi 120`,
+		Args: reports,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.parse(); err != nil {
+				return err
+			}
+			for _, path := range args {
+				if err := c.plot(cmd.Context(), path, f, len(args) > 1); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.flags(cmd)
+	g := cmd.Flags()
+	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), or a folder; default: the report's name in the working directory")
+	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
+	g.StringVar(&f.view, "view", "all", "`timeline`, iterations, steady or all")
+	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
+	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
+	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a `range` such as 3-8")
+	g.StringVar(&f.size, "size", "", "`size` of the picture, such as 1600x1000, 40x25cm or 16x10in")
+	g.IntVar(&f.picture.DPI, "dpi", 0, "dots an inch, which sets how large text is; default 100")
+	g.StringVar(&f.picture.Font, "font", "", "font `file` for characters that the built-in font lacks")
+	g.StringVar(&f.picture.Title, "title", "", "`title` in place of the report's name")
+	g.BoolVar(&f.picture.SinceFirst, "since-first", false, "count time from the first event in view")
+	return cmd
+}
+
+func (f *plotFlags) parse() error {
+	o := &f.picture
+	o.View = f.view
+	switch f.view {
+	case "timeline", "iterations", "steady", "all":
+	default:
+		return usage("--view %q: say timeline, iterations, steady or all", f.view)
+	}
+	var err error
+	if f.size != "" {
+		if o.Size, err = plot.ParseSize(f.size); err != nil {
+			return usage("--size: %v", err)
+		}
+	}
+	if o.DPI < 0 || o.DPI > 2400 {
+		return usage("--dpi %d: say 1 to 2400", o.DPI)
+	}
+	if o.From, err = parseTime(f.from); err != nil {
+		return usage("--from: %v", err)
+	}
+	if o.To, err = parseTime(f.to); err != nil {
+		return usage("--to: %v", err)
+	}
+	if f.to != "" && o.To <= o.From {
+		return usage("--to %s is not after --from %s", f.to, f.from)
+	}
+	if f.iterations != "" {
+		m := regexp.MustCompile(`^(\d+)(?:-(\d+))?$`).FindStringSubmatch(f.iterations)
+		if m == nil {
+			return usage("--iterations %q: write a number or a range such as 3-8", f.iterations)
+		}
+		a, errA := strconv.Atoi(m[1])
+		b, errB := a, error(nil)
+		if m[2] != "" {
+			b, errB = strconv.Atoi(m[2])
+		}
+		if errA != nil || errB != nil || b < a {
+			return usage("--iterations %q: the first must not be after the last", f.iterations)
+		}
+		o.Iterations = &[2]int{a, b}
+	}
+	f.ending = ".png"
+	if f.out.path != "" && f.out.path != "-" && !isFolder(f.out.path) {
+		f.ending = strings.ToLower(filepath.Ext(f.out.path))
+		switch f.ending {
+		case ".png", ".svg", ".pdf":
+		default:
+			return usage("-o %q: the name must end in .png, .svg or .pdf", f.out.path)
+		}
+	}
+	return nil
+}
+
+// parseTime reads a time such as "12.5s", "300ms", "1500us", "20ns" or plain seconds, as ns; of nothing it is 0.
+func parseTime(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	m := regexp.MustCompile(`^\s*(\d+(?:\.\d+)?)\s*(s|ms|us|µs|ns)?\s*$`).FindStringSubmatch(s)
+	if m == nil {
+		return 0, fmt.Errorf("%q is no time: write seconds, or a number with s, ms, us or ns", s)
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, err
+	}
+	unit := map[string]float64{"": 1e9, "s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1}[m[2]]
+	if v *= unit; v > 9e18 {
+		return 0, fmt.Errorf("%q is too large", s)
+	}
+	return int64(v), nil
+}
+
+// plot draws the pictures of a report.
+func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bool) error {
+	db, err := c.open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	opts := c.options()
+	opts.Spans = true
+	rep, err := c.analyze(ctx, db, opts)
+	if err != nil {
+		return err
+	}
+	if !rep.Collected.Memory {
+		return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
+	}
+	if len(rep.Tracks) == 0 {
+		return lacking("plot %q: no process used CUDA in the recorded time", path)
+	}
+	names := make([]string, len(rep.Tracks))
+	for i, t := range rep.Tracks {
+		part := ""
+		if len(rep.Tracks) > 1 {
+			part = fmt.Sprintf(".p%d-gpu%d", t.PID, t.Device)
+		}
+		if names[i], err = f.out.name(path, part, f.ending, several); err == nil {
+			err = f.out.free(names[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i, t := range rep.Tracks {
+		if err := c.picture(ctx, db, rep, t, names[i], f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *align.Track, name string, f *plotFlags) error {
+	windows, err := plot.Windows(rep, t, f.picture)
+	if err != nil {
+		return coded{exitLacking, err}
+	}
+	curves, err := align.Curves(ctx, db.DB, rep, windows)
+	if err != nil {
+		return err
+	}
+	var doubts []align.Warning
+	err = f.out.write(name, db.given, c.s.out, func(w io.Writer) (err error) {
+		doubts, err = plot.Write(w, strings.TrimPrefix(f.ending, "."), rep, t, curves, f.picture)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.warnings(rep, doubts)
+	if name != "-" && !c.quiet {
+		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nsysmem/render/workbook"
+)
+
+func newReport(s *streams) *cobra.Command {
+	c := &common{s: s}
+	out := &output{}
+	cmd := &cobra.Command{
+		Use:   "report REPORT...",
+		Short: "Write an Excel workbook for reviewers",
+		Long: `report writes a workbook: an overview, iterations, phases, heat maps of iterations by phases, every allocation with
+the phase in which it was made and freed, what was live at the peak and at the end, kernels, copies and API calls by
+phase, failed allocations and warnings. Cells hold exact values; what was not collected is empty, never 0.`,
+		Example: `  nsysmem report run.sqlite                        # writes run.xlsx
+  nsysmem report run.sqlite -o review.xlsx --force
+  nsysmem report rank0.sqlite rank1.sqlite -o workbooks/`,
+		Args: reports,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out.path != "" && out.path != "-" && !isFolder(out.path) && strings.ToLower(filepath.Ext(out.path)) != ".xlsx" {
+				return usage("-o %q: the name must end in .xlsx", out.path)
+			}
+			for _, path := range args {
+				if err := c.workbook(cmd.Context(), path, out, len(args) > 1); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.flags(cmd)
+	cmd.Flags().StringVarP(&out.path, "output", "o", "", "`file` (.xlsx), or a folder; default: the report's name in the working directory")
+	cmd.Flags().BoolVar(&out.force, "force", false, "replace files that exist")
+	return cmd
+}
+
+func (c *common) workbook(ctx context.Context, path string, out *output, several bool) error {
+	name, err := out.name(path, "", ".xlsx", several)
+	if err == nil {
+		err = out.free(name)
+	}
+	if err != nil {
+		return err
+	}
+	db, err := c.open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	opts := c.options()
+	opts.Blocks, opts.Kernels = true, true
+	rep, err := c.analyze(ctx, db, opts)
+	if err != nil {
+		return err
+	}
+	if err := hasWork(rep); err != nil {
+		return err
+	}
+	err = out.write(name, db.given, c.s.out, func(w io.Writer) error { return workbook.Write(w, rep, workbook.Options{}) })
+	if err != nil {
+		return err
+	}
+	c.warnings(rep, nil)
+	if name != "-" && !c.quiet {
+		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
+	}
+	return nil
+}

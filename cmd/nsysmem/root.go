@@ -1,0 +1,158 @@
+package main
+
+import (
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"nsysmem/align"
+)
+
+// streams are where output goes: results to out, progress and warnings to err.
+type streams struct {
+	out, err io.Writer
+}
+
+// common are the flags that every command on reports has.
+type common struct {
+	s         *streams
+	snapshot  string
+	params    int64
+	dtype     string
+	optimizer string
+	quiet     bool
+	iteration string
+	domain    string
+	threads   string
+	infer     string
+	process   string
+	device    int
+	hasDevice bool
+}
+
+func newRoot(s *streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "nsysmem",
+		Short: "GPU memory, kernels and API time of each training iteration and phase",
+		Long: `nsysmem reads the SQLite export of an Nsight Systems report and says which training iteration and which phase
+(data, forward, backward, optimizer, or whatever the NVTX ranges say) needs how much GPU memory, what its peak
+is, what stays behind, and which kernels run there.
+
+Record a report that has what is needed, and export it:
+  nsys profile -t cuda,nvtx --cuda-memory-usage=true -o run python train.py
+  nsys export --type sqlite -o run.sqlite run.nsys-rep
+
+Exit codes: 0 done; 1 failed; 2 wrong use; 3 the report lacks the data asked for.`,
+		Example: `  nsysmem plot run.sqlite               # run.png: one picture of the whole run
+  nsysmem report run.sqlite             # run.xlsx: a workbook for reviewers
+  nsysmem summary run.sqlite            # tables in the terminal
+  nsysmem info run.sqlite               # what the report holds, and what it lacks`,
+		Version:       buildVersion(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command %q: see nsysmem --help", args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%v: see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(newBatch(s), newPlot(s), newReport(s), newSummary(s), newInfo(s))
+	return root
+}
+
+func buildVersion() string {
+	v := version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, kv := range info.Settings {
+			if kv.Key == "vcs.revision" && len(kv.Value) >= 12 {
+				v += " (" + kv.Value[:12] + ")"
+			}
+		}
+	}
+	return v
+}
+
+// flags adds the common flags to a command.
+func (c *common) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "no progress and no warnings on stderr")
+	f.StringVar(&c.iteration, "iteration", "", "regular `expression` that the names of iteration ranges match: a name, domain:name or outer/inner path; default: found")
+	f.StringVar(&c.domain, "domain", "", "look for iterations in this NVTX `domain` only (\":\" is the default domain)")
+	f.StringVar(&c.threads, "threads", "any", "`any` gives work of a thread without ranges (PyTorch's backward) to the range open on the iterations' thread; same does not, as NVIDIA's own scripts")
+	f.StringVar(&c.infer, "infer", "auto", "infer iterations and phases from the GPU work: `auto` where there are no ranges for them, always also to compare with the ranges, or off")
+	f.StringVar(&c.snapshot, "snapshot", "", "PyTorch memory snapshot of the same run, a `file` that torch.cuda.memory._dump_snapshot wrote")
+	f.Int64Var(&c.params, "params", 0, "`number` of the model's parameters, to put theory beside measurement")
+	f.StringVar(&c.dtype, "dtype", "float32", "`type` of the parameters, for --params: float64, float32, float16, bfloat16 or float8")
+	f.StringVar(&c.optimizer, "optimizer", "adamw", "optimizer, for --params: `sgd`, sgd-momentum, adam, adamw or none")
+	f.StringVar(&c.process, "process", "", "only this process, by `pid or name`")
+	f.IntVar(&c.device, "device", 0, "only this device, by the process's own `number`")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		c.hasDevice = cmd.Flags().Changed("device")
+		if c.threads != "any" && c.threads != "same" {
+			return usage("--threads %q: say any or same", c.threads)
+		}
+		if c.params < 0 {
+			return usage("--params %d: say how many parameters the model has", c.params)
+		}
+		if err := align.CheckTheory(c.dtype, c.optimizer); err != nil {
+			return usage("--dtype, --optimizer: %v", err)
+		}
+		if _, ok := inferModes[c.infer]; !ok {
+			return usage("--infer %q: say auto, always or off", c.infer)
+		}
+		return nil
+	}
+}
+
+var inferModes = map[string]align.Infer{"auto": align.InferAuto, "always": align.InferAlways, "off": align.InferOff}
+
+func (c *common) options() align.Options {
+	return align.Options{Infer: inferModes[c.infer], Params: c.params, DType: c.dtype, Optimizer: c.optimizer, Iteration: c.iteration, Domain: c.domain, SameThread: c.threads == "same"}
+}
+
+// reports checks that a command was given reports.
+func reports(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("no report given: see %s --help", cmd.CommandPath())
+	}
+	return nil
+}
+
+// terminal says whether a stream is a terminal, and how wide it is.
+func terminal(w io.Writer) (width int, is bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		width = 80
+	}
+	return width, true
+}
+
+// textWidth is the width for tables: the terminal's, else what COLUMNS says, else 120.
+func textWidth(w io.Writer) int {
+	if width, ok := terminal(w); ok {
+		return width
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 20 {
+		return n
+	}
+	return 120
+}
+
+// colour says whether to write colour codes: to a terminal that does not refuse them.
+func colour(w io.Writer) bool {
+	_, is := terminal(w)
+	return is && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}

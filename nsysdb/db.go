@@ -1,0 +1,276 @@
+// Package nsysdb reads the SQLite exports of Nsight Systems. It finds tables and columns instead of assuming a
+// version, gives event tables as columns of integers in batches, and never writes to the export or beside it.
+package nsysdb
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A DB is an open export. Its methods may be called from several goroutines at once.
+type DB struct {
+	path     string
+	info     *fileInfo
+	pool     *pool
+	file     *treeFile // nil where only SQLite may read the pages
+	meta     *Meta
+	warnings []Warning
+	tables   [numTables]*table // nil where the export has none
+	cols     [numTables][numColumns]int
+	enums    [numTables][numColumns]*enum
+	nvtx     *table
+	nvtxKind map[int64]nvtxKind
+	strs     *stringTable
+
+	mu     sync.Mutex
+	schema *schema // uses conn, both under mu
+	conn   *conn
+}
+
+// Open opens an export for reading and reads its Meta. It creates no file and writes none. Its errors are *Error.
+func Open(path string) (*DB, error) {
+	info, err := inspect(path)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{path: path, info: info, pool: &pool{path: path}, warnings: info.warnings}
+	if err := db.load(); err != nil {
+		db.Close()
+		return nil, db.opening(err)
+	}
+	return db, nil
+}
+
+func (db *DB) load() (err error) {
+	f, err := os.Open(db.path)
+	if err != nil {
+		return openError(db.path, ErrRead, "%v", cause(err))
+	}
+	if db.file = newTreeFile(f, db.path, db.info.size); db.file == nil {
+		f.Close()
+	}
+	if db.conn, err = dial(db.path); err != nil {
+		return err
+	}
+	if db.schema, err = readSchema(db.conn, db.info.size); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(db.schema.names, ofExport) {
+		return openError(db.path, ErrNotExport, "is a SQLite file but not an export of Nsight Systems: export with `nsys export --type sqlite`")
+	}
+	if err = db.discover(); err != nil {
+		return err
+	}
+	return db.readMeta()
+}
+
+// opening makes an error of the first reads one of opening.
+func (db *DB) opening(err error) error {
+	if e, ok := err.(*Error); ok {
+		e.Op = "open"
+		return e
+	}
+	return openError(db.path, ErrRead, "%v", err)
+}
+
+// ofExport says whether only an export of Nsight Systems would have a table of that name.
+func ofExport(name string) bool {
+	for _, base := range append(tableNames[:], "NVTX_EVENTS", "META_DATA_EXPORT", "EXPORT_META_DATA", "META_DATA_CAPTURE", "StringIds") {
+		if version(base, name) > 0 {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "CUPTI_ACTIVITY_KIND_") || strings.HasPrefix(name, "TARGET_INFO_")
+}
+
+// discover finds the event tables, their columns and the export's own numbers for kinds and operations.
+func (db *DB) discover() error {
+	s := db.schema
+	for t := range numTables {
+		found, others, err := s.find(tableNames[t])
+		if err != nil {
+			return err
+		}
+		db.tables[t] = found
+		db.doubtVersions(tableNames[t], found, others)
+		for c := range numColumns {
+			db.cols[t][c] = found.col(columnNames[c]...)
+		}
+	}
+	var err error
+	var others []string
+	if db.nvtx, others, err = s.find("NVTX_EVENTS"); err != nil {
+		return err
+	}
+	db.doubtVersions("NVTX_EVENTS", db.nvtx, others)
+
+	for _, use := range []struct {
+		spec  enumSpec
+		table []Table
+		col   Column
+	}{
+		{memKindEnum, []Table{MemoryUsage, Memset}, MemKind},
+		{memOpEnum, []Table{MemoryUsage}, Operation},
+		{poolOpEnum, []Table{MemoryPool}, Operation},
+		{copyEnum, []Table{Memcpy}, CopyKind},
+	} {
+		e, ws, err := s.readEnum(use.spec)
+		if err != nil {
+			return err
+		}
+		db.warnings = append(db.warnings, ws...)
+		for _, t := range use.table {
+			db.enums[t][use.col] = e
+		}
+	}
+	if db.nvtxKind, err = s.readNVTXKinds(); err != nil {
+		return err
+	}
+	ids, _, err := s.find("StringIds")
+	if err != nil {
+		return err
+	}
+	db.strs = newStringTable(db, ids)
+	return nil
+}
+
+func (db *DB) doubtVersions(base string, found *table, others []string) {
+	if len(others) > 0 {
+		db.warnings = append(db.warnings, Warning{"table-version", fmt.Sprintf("%s is read; %s has rows too and is not read", found.name, strings.Join(others, ", "))})
+	} else if found != nil && !strings.EqualFold(found.name, base) {
+		db.warnings = append(db.warnings, Warning{"table-version", fmt.Sprintf("%s stands in the export as %s: its columns may mean something else there", base, found.name)})
+	}
+}
+
+// Close gives back what the DB holds. No other method may run or be called any more.
+func (db *DB) Close() error {
+	db.pool.close()
+	if db.strs != nil {
+		db.strs.close()
+	}
+	if db.file != nil {
+		db.file.f.Close()
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.conn != nil {
+		db.conn.close()
+		db.conn = nil
+	}
+	return nil
+}
+
+// Path is the path as given to Open.
+func (db *DB) Path() string { return db.path }
+
+// Meta is what the export says of itself. The caller must not change it.
+func (db *DB) Meta() *Meta { return db.meta }
+
+// Warnings are the doubts found on opening.
+func (db *DB) Warnings() []Warning { return slices.Clone(db.warnings) }
+
+// Has says whether the export has a table, with all of the columns.
+func (db *DB) Has(t Table, cols ...Column) bool {
+	if t >= numTables || db.tables[t] == nil {
+		return false
+	}
+	for _, c := range cols {
+		if c >= numColumns || db.cols[t][c] < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Missing says whether the export lacks a table. Need says so as an error.
+func (db *DB) Missing(t Table) bool { return !db.Has(t) }
+
+// Need is nil where the export has a table, and otherwise an *Error of kind ErrNoTable that says how to record it.
+func (db *DB) Need(t Table) error {
+	if db.Has(t) {
+		return nil
+	}
+	return db.noTable(t.String(), db.absence(t))
+}
+
+func (db *DB) noTable(name, why string) error {
+	return &Error{Op: "read", Path: db.path, Kind: ErrNoTable, Text: "no table " + name + ": " + why}
+}
+
+// absence says why a table is not there. Nsight Systems makes a table with its first row.
+func (db *DB) absence(t Table) string {
+	said := NotSaid
+	if m := db.meta; m != nil {
+		said = m.CollectCUDA
+		if t == MemoryUsage || t == MemoryPool {
+			said = m.CollectMemory
+		}
+	}
+	if said == On {
+		return "such events were recorded, but none came"
+	}
+	if t >= numTables {
+		return "not known here"
+	}
+	return advice[t]
+}
+
+// Rows is an upper bound of a table's number of rows, known without reading them; 0 where there is no table.
+func (db *DB) Rows(t Table) int64 {
+	if !db.Has(t) {
+		return 0
+	}
+	return db.tables[t].rows
+}
+
+// HasNVTX says whether the export has a table of NVTX events.
+func (db *DB) HasNVTX() bool { return db.nvtx != nil }
+
+// Tables lists all tables and views of the export by name, with exact numbers of rows: it reads the whole file.
+func (db *DB) Tables() ([]TableInfo, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var list []TableInfo
+	for _, name := range db.schema.names {
+		t, err := db.schema.describe(name)
+		if err != nil {
+			return nil, db.reading(err)
+		}
+		info := TableInfo{Name: name}
+		for _, c := range t.columns {
+			info.Columns = append(info.Columns, c.name)
+		}
+		err = db.conn.query("SELECT count(*) FROM "+ident(name), func(r *stmt) error {
+			info.Rows = r.int(0)
+			return nil
+		})
+		if err != nil {
+			return nil, db.reading(err)
+		}
+		list = append(list, info)
+	}
+	return list, nil
+}
+
+// reading adds to an error whether the file changed meanwhile, which explains any damage.
+func (db *DB) reading(err error) error {
+	if err == nil || !isDamage(err) {
+		return err
+	}
+	if changed := db.changed(); changed != nil {
+		return changed
+	}
+	return err
+}
+
+// changed is an error where the file is no longer the one that was opened.
+func (db *DB) changed() error {
+	fi, err := os.Stat(db.path)
+	if err == nil && fi.Size() == db.info.size && fi.ModTime().Equal(db.info.modTime) {
+		return nil
+	}
+	return &Error{Op: "read", Path: db.path, Kind: ErrChanged, Text: "the file changed while it was read: let the other program finish, then run again"}
+}

@@ -1,0 +1,370 @@
+package nsysdb
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The newest schema that this program was tried with.
+const (
+	knownMajor = 3
+	knownMinor = 20
+)
+
+// readMeta fills db.meta. What the export does not have stays empty.
+func (db *DB) readMeta() error {
+	m := &Meta{}
+	db.meta = m
+	for _, read := range []func(*Meta) error{
+		db.readExport, db.readCapture, db.readTimes, db.readSystem, db.readGPUs, db.readProcesses, db.readDiagnostics, db.readRanks,
+	} {
+		if err := read(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each reads some columns of a small table, giving NULL for columns that it lacks. It does nothing where there is no
+// such table or it lacks the first column.
+func (db *DB) each(base string, cols []string, row func(*stmt)) error {
+	t, _, err := db.schema.find(base)
+	if err != nil || t.col(cols[0]) < 0 {
+		return err
+	}
+	list := make([]string, len(cols))
+	for i, name := range cols {
+		list[i] = "NULL"
+		if at := t.col(name); at >= 0 {
+			list[i] = ident(t.columns[at].name)
+		}
+	}
+	return db.conn.query("SELECT "+strings.Join(list, ",")+" FROM "+ident(t.name), func(r *stmt) error {
+		row(r)
+		return nil
+	})
+}
+
+// settings reads those pairs of a name-and-value table that are wanted. Others hold host names and paths, and are
+// skipped.
+func (db *DB) settings(table string, want func(name, value string)) error {
+	return db.each(table, []string{"name", "value"}, func(r *stmt) { want(r.string(0), r.string(1)) })
+}
+
+func (db *DB) readExport(m *Meta) error {
+	var param, config int64
+	for _, table := range []string{"META_DATA_EXPORT", "EXPORT_META_DATA"} {
+		err := db.settings(table, func(name, value string) {
+			switch name {
+			case "EXPORT_PRODUCT_VERSION":
+				m.NsysVersion = value
+			case "EXPORT_SCHEMA_VERSION":
+				m.SchemaVersion = value
+			case "EXPORT_PARAM_TIME_SHIFT":
+				param, _ = strconv.ParseInt(value, 10, 64)
+			case "EXPORT_CONFIG_TIME_SHIFT":
+				config, _ = strconv.ParseInt(value, 10, 64)
+			case "EXPORT_PARAM_TIME_NORMALIZE":
+				m.TimeNormalized = strings.EqualFold(value, "true")
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if m.TimeShift = param; param == 0 {
+		m.TimeShift = config
+	}
+	if newer(m.SchemaVersion) {
+		db.warnings = append(db.warnings, Warning{"newer-schema", fmt.Sprintf(
+			"the export's schema is %s, newer than %d.%d, the newest known here: what moved or changed its meaning may be missed", m.SchemaVersion, knownMajor, knownMinor)})
+	}
+	return nil
+}
+
+// newer says whether a schema has a higher major version than is known. Minor versions only add.
+func newer(schema string) bool {
+	major, err := strconv.Atoi(strings.SplitN(schema, ".", 2)[0])
+	return err == nil && major > knownMajor
+}
+
+func (db *DB) readCapture(m *Meta) error {
+	return db.settings("META_DATA_CAPTURE", func(name, value string) {
+		// Each traced process has its own settings, PROCESS_0:…; one that collects is enough.
+		if strings.HasPrefix(name, "PROCESS_") {
+			if i := strings.IndexByte(name, ':'); i >= 0 {
+				name = name[i+1:]
+			}
+		}
+		set := func(s *Setting) {
+			switch {
+			case strings.EqualFold(value, "true"):
+				*s = On
+			case strings.EqualFold(value, "false") && *s == NotSaid:
+				*s = Off
+			}
+		}
+		switch name {
+		case "COLLECT_GPU_MEMORY_USAGE":
+			set(&m.CollectMemory)
+		case "COLLECT_CUDA_TRACE":
+			set(&m.CollectCUDA)
+		case "COLLECT_NVTX_TRACE":
+			set(&m.CollectNVTX)
+		case "CUDA_GRAPH_TRACE_OPTIONS:MODE":
+			m.GraphMode = value
+		}
+	})
+}
+
+// readTimes finds out which stretch of the events' clock was recorded, and when that clock was zero.
+//
+// ANALYSIS_DETAILS has a start and a stop, but on another clock: in all exports at hand events begin long before
+// its start (at 22 ms where it says 456 ms), and its duration alone fits them, counted from the session's start. An
+// export may have been asked to shift its times, or to count them from 1970. So each reading is held against the
+// events, and the first that has room for them is taken; where none has, nothing is said.
+func (db *DB) readTimes(m *Meta) error {
+	var utc, duration, start, stop int64
+	err := db.each("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(r *stmt) {
+		if v := r.int(0); v > 0 {
+			utc = v
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if !m.TimeNormalized {
+		m.StartUTC = utc
+	}
+	err = db.each("ANALYSIS_DETAILS", []string{"duration", "startTime", "stopTime"}, func(r *stmt) {
+		if d := r.int(0); d > duration {
+			duration, start, stop = d, r.int(1), r.int(2)
+		}
+	})
+	if err != nil || duration <= 0 {
+		return err
+	}
+	first, last, err := db.eventTimes()
+	if err != nil {
+		return err
+	}
+	const slack = 100e6 // ns; work on the GPU may end after the recording
+	for _, from := range readings(m, utc) {
+		if first >= from-slack && last <= from+duration+slack {
+			m.CaptureStart, m.CaptureEnd = from, from+duration
+			if utc > 0 {
+				m.StartUTC = utc - from
+			}
+			return nil
+		}
+	}
+	if start != Null && stop > start && first >= start-slack && last <= stop+slack {
+		m.CaptureStart, m.CaptureEnd = start, stop
+	}
+	return nil
+}
+
+// readings are the times on the events' clock at which the session may have started, the likeliest first.
+func readings(m *Meta, utc int64) []int64 {
+	if m.TimeNormalized {
+		return []int64{utc + m.TimeShift, utc}
+	}
+	return []int64{m.TimeShift, 0}
+}
+
+// eventTimes are the times of the first and last rows of the event tables: not quite the earliest and the latest,
+// but known at once. Without events it gives a stretch that fits nowhere.
+func (db *DB) eventTimes() (first, last int64, err error) {
+	first, last = -Null-1, Null
+	for _, t := range append(db.tables[:], db.nvtx) {
+		at := t.col("start")
+		if at < 0 || t.view || t.noRowid || t.max < t.min {
+			continue
+		}
+		sql := fmt.Sprintf("SELECT %s FROM %s WHERE rowid IN (%d,%d)", ident(t.columns[at].name), ident(t.name), t.min, t.max)
+		err := db.conn.query(sql, func(r *stmt) error {
+			if v := r.int(0); v != Null {
+				first, last = min(first, v), max(last, v)
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return first, last, nil
+}
+
+// readSystem reads three of the many properties; the others name hosts, users and environment variables.
+func (db *DB) readSystem(m *Meta) error {
+	return db.settings("TARGET_INFO_SYSTEM_ENV", func(name, value string) {
+		switch name {
+		case "OsDescription":
+			m.OS = oneLine(value, 120)
+		case "NvDriverVersion":
+			m.Driver = driverVersion(value)
+		case "CudaDriverVersion":
+			m.CUDADriver = cudaVersion(value)
+		}
+	})
+}
+
+// driverVersion writes 58015904 as 580.159.04; whatever is not eight digits stays as it is.
+func driverVersion(s string) string {
+	if _, err := strconv.Atoi(s); err != nil || len(s) != 8 {
+		return oneLine(s, 40)
+	}
+	return s[:3] + "." + s[3:6] + "." + s[6:]
+}
+
+// cudaVersion writes 13000 as 13.0: a thousand times the major version and ten times the minor one.
+func cudaVersion(s string) string {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1000 {
+		return oneLine(s, 40)
+	}
+	return fmt.Sprintf("%d.%d", n/1000, n%1000/10)
+}
+
+func (db *DB) readGPUs(m *Meta) error {
+	err := db.each("TARGET_INFO_GPU", []string{"id", "name", "uuid", "busLocation", "totalMemory"}, func(r *stmt) {
+		g := GPU{ID: r.int(0), Name: r.string(1), UUID: r.string(2), BusLocation: r.string(3), TotalMemory: r.int(4)}
+		if g.TotalMemory < 0 {
+			g.TotalMemory = 0
+		}
+		m.GPUs = append(m.GPUs, g)
+	})
+	if err != nil {
+		return err
+	}
+	return db.each("TARGET_INFO_CUDA_DEVICE", []string{"cudaId", "gpuId", "pid"}, func(r *stmt) {
+		cuda, gpu, pid := r.int(0), r.int(1), r.int(2)
+		if cuda == Null || pid == Null {
+			return
+		}
+		for i := range m.GPUs {
+			if m.GPUs[i].ID != gpu {
+				continue
+			}
+			if m.GPUs[i].CUDAIDs == nil {
+				m.GPUs[i].CUDAIDs = map[int64]int64{}
+			}
+			m.GPUs[i].CUDAIDs[pid] = cuda
+		}
+	})
+}
+
+func (db *DB) readProcesses(m *Meta) error {
+	err := db.each("PROCESSES", []string{"globalPid", "pid", "name"}, func(r *stmt) {
+		p := ProcessInfo{GlobalPID: r.int(0), PID: r.int(1), Name: processName(r.string(2))}
+		if p.GlobalPID == Null {
+			return
+		}
+		if p.PID == Null {
+			p.PID = PID(p.GlobalPID)
+		}
+		m.Processes = append(m.Processes, p)
+	})
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	err = db.each("ThreadNames", []string{"globalTid", "nameId"}, func(r *stmt) {
+		if tid, id := r.int(0), r.int(1); tid != Null && id != Null {
+			m.Threads = append(m.Threads, ThreadInfo{GlobalTID: tid})
+			ids = append(ids, id)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	names, err := db.strs.lookup(ids)
+	for i, id := range ids {
+		m.Threads[i].Name = oneLine(names[id], 80)
+	}
+	return err
+}
+
+// processName is the base name of a process's executable. What follows it is cut off: arguments may be secrets.
+func processName(s string) string {
+	s = strings.TrimSpace(s)
+	if strings.HasPrefix(s, `"`) {
+		s, _, _ = strings.Cut(s[1:], `"`)
+	} else if i := strings.Index(strings.ToLower(s), ".exe"); i >= 0 {
+		s = s[:i+4] // a path on Windows may have spaces
+	} else if !strings.HasPrefix(s, "[") {
+		s, _, _ = strings.Cut(s, " ")
+	}
+	return oneLine(s[strings.LastIndexAny(s, `/\`)+1:], 80)
+}
+
+// readDiagnostics reads warnings and errors; messages of lesser weight tell of every step, with paths and commands.
+func (db *DB) readDiagnostics(m *Meta) error {
+	severities := map[int64]string{2: "warning", 3: "error"}
+	sources := map[int64]string{1: "injection", 2: "daemon", 3: "analysis"}
+	for table, names := range map[string]map[int64]string{"ENUM_DIAGNOSTIC_SEVERITY_LEVEL": severities, "ENUM_DIAGNOSTIC_SOURCE_TYPE": sources} {
+		rows, err := db.schema.enumRows(table)
+		if err != nil {
+			return err
+		}
+		if len(rows) > 0 {
+			clear(names)
+		}
+		for _, r := range rows {
+			names[r.id] = strings.TrimSuffix(strings.ToLower(r.name), "level")
+		}
+	}
+	err := db.each("DIAGNOSTIC_EVENT", []string{"text", "timestamp", "source", "severity", "globalPid"}, func(r *stmt) {
+		d := Diagnostic{Time: r.int(1), Severity: severities[r.int(3)], Source: sources[r.int(2)], Text: redact(r.string(0)), GlobalPID: r.int(4)}
+		if !slices.Contains([]string{"warning", "error", "fatal"}, d.Severity) {
+			return
+		}
+		if d.GlobalPID != Null && PID(d.GlobalPID) == 0 {
+			d.GlobalPID = Null // the profiler's own number for no process
+		}
+		m.Diagnostics = append(m.Diagnostics, d)
+	})
+	return err
+}
+
+func (db *DB) readRanks(m *Meta) error {
+	return db.each("MPI_RANKS", []string{"globalPid", "rank"}, func(r *stmt) {
+		pid, rank := r.int(0), r.int(1)
+		if pid == Null || rank == Null {
+			return
+		}
+		if m.MPIRanks == nil {
+			m.MPIRanks = map[int64]int64{}
+		}
+		m.MPIRanks[pid] = rank
+	})
+}
+
+var (
+	commandText = regexp.MustCompile(`(?i)\b(command ?line|command|arguments?|environment( variables?)?|env)\s*[:=].*`)
+	assignment  = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)=\S+`)
+	filePath    = regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][^\s/\\'"]+)+[/\\]([^\s/\\'"]+)`)
+	address     = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b(:\d+)?|\b\S+@\S+\b`)
+)
+
+// redact takes from a profiler's message what may tell of the user's machine: commands, environment variables,
+// folders, network addresses.
+func redact(s string) string {
+	s = oneLine(s, 600)
+	s = commandText.ReplaceAllString(s, "$1: (left out)")
+	s = assignment.ReplaceAllString(s, "$1=(left out)")
+	s = filePath.ReplaceAllString(s, "…/$1")
+	return address.ReplaceAllString(s, "(left out)")
+}
+
+// oneLine makes white space and control characters single spaces, and cuts long text.
+func oneLine(s string, limit int) string {
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "�"), func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,209 @@
+package nsysdb
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A table is a table or view of the export.
+type table struct {
+	name    string
+	columns []column
+	byName  map[string]int // lower-case column name → index in columns
+	view    bool
+	noRowid bool
+	root    uint32 // page of the root of its b-tree; 0 for a view
+	plain   bool   // every column is stored, and none has a default or is the rowid
+	min     int64  // lowest rowid
+	max     int64  // highest rowid
+	rows    int64  // upper bound of the number of rows
+}
+
+type column struct {
+	name    string
+	primary bool // part of the primary key
+}
+
+// col is the index of the first of the names that the table has as a column, -1 where there is none.
+func (t *table) col(names ...string) int {
+	if t == nil {
+		return -1
+	}
+	for _, n := range names {
+		if i, ok := t.byName[strings.ToLower(n)]; ok {
+			return i
+		}
+	}
+	return -1
+}
+
+// tableNames are the tables' names without a version suffix.
+var tableNames = [numTables]string{
+	MemoryUsage: "CUDA_GPU_MEMORY_USAGE_EVENTS",
+	MemoryPool:  "CUDA_GPU_MEMORY_POOL_EVENTS",
+	Kernel:      "CUPTI_ACTIVITY_KIND_KERNEL",
+	Memcpy:      "CUPTI_ACTIVITY_KIND_MEMCPY",
+	Memset:      "CUPTI_ACTIVITY_KIND_MEMSET",
+	GraphTrace:  "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+	API:         "CUPTI_ACTIVITY_KIND_RUNTIME",
+}
+
+// String is the table's name without a version suffix.
+func (t Table) String() string {
+	if t < numTables {
+		return tableNames[t]
+	}
+	return "table " + strconv.Itoa(int(t))
+}
+
+// advice says how to record what a table holds.
+var advice = [numTables]string{
+	MemoryUsage: "profile with --cuda-memory-usage=true",
+	MemoryPool:  "profile with --cuda-memory-usage=true a program that uses memory pools",
+	Kernel:      "profile with --trace=cuda",
+	Memcpy:      "profile with --trace=cuda a program that copies memory",
+	Memset:      "profile with --trace=cuda a program that sets memory",
+	GraphTrace:  "profile with --trace=cuda --cuda-graph-trace=graph a program that launches CUDA graphs",
+	API:         "profile with --trace=cuda",
+}
+
+// columnNames are the names that a column has, in one table or the other.
+var columnNames = [numColumns][]string{
+	Start: {"start"}, End: {"end"}, GlobalPID: {"globalPid"}, GlobalTID: {"globalTid"}, DeviceID: {"deviceId"},
+	ContextID: {"contextId"}, StreamID: {"streamId"}, CorrelationID: {"correlationId"}, Address: {"address"},
+	Bytes: {"bytes"}, MemKind: {"memKind"}, Operation: {"memoryOperationType", "operationType"},
+	PoolAddress: {"localMemoryPoolAddress"}, PoolSize: {"localMemoryPoolSize"}, PoolUsed: {"localMemoryPoolUtilizedSize"},
+	ImportedPool: {"importedMemoryPoolAddress"}, NameID: {"nameId", "shortName"}, FullNameID: {"demangledName"},
+	ReturnValue: {"returnValue"}, CallchainID: {"callchainId"}, CopyKind: {"copyKind"}, SrcDevice: {"srcDeviceId"},
+	DstDevice: {"dstDeviceId"}, GridX: {"gridX"}, GridY: {"gridY"}, GridZ: {"gridZ"}, BlockX: {"blockX"}, BlockY: {"blockY"},
+	BlockZ: {"blockZ"}, GraphNodeID: {"graphNodeId"}, GraphID: {"graphId"}, GraphExecID: {"graphExecId"}, Value: {"value"},
+}
+
+// version is the number n of a table named base_Vn, 1 for base itself, 0 for any other name. So …_MEMCPY2 is no
+// version of …_MEMCPY.
+func version(base, name string) int {
+	if len(name) < len(base) || !strings.EqualFold(name[:len(base)], base) {
+		return 0
+	}
+	rest := name[len(base):]
+	if rest == "" {
+		return 1
+	}
+	if len(rest) < 3 || !strings.EqualFold(rest[:2], "_V") {
+		return 0
+	}
+	n, err := strconv.Atoi(rest[2:])
+	if err != nil || n < 1 {
+		return 0
+	}
+	return n
+}
+
+// schema is all tables and views of the export, each described when it is first asked for.
+type schema struct {
+	c     *conn
+	size  int64 // bytes of the file
+	names []string
+	views map[string]bool
+	roots map[string]uint32
+	known map[string]*table
+}
+
+func readSchema(c *conn, size int64) (*schema, error) {
+	s := &schema{c: c, size: size, views: map[string]bool{}, roots: map[string]uint32{}, known: map[string]*table{}}
+	err := c.query(`SELECT type, name, rootpage FROM sqlite_master WHERE type IN ('table','view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`,
+		func(r *stmt) error {
+			name := r.string(1)
+			s.names = append(s.names, name)
+			s.views[name] = r.string(0) == "view"
+			if root := r.int(2); root > 1 && root < 1<<32 {
+				s.roots[name] = uint32(root)
+			}
+			return nil
+		})
+	return s, err
+}
+
+// describe reads the columns of a table and the bounds of its rowids.
+func (s *schema) describe(name string) (*table, error) {
+	if t, ok := s.known[name]; ok {
+		return t, nil
+	}
+	t := &table{name: name, view: s.views[name], root: s.roots[name], plain: true, byName: map[string]int{}}
+	err := s.c.query("PRAGMA table_xinfo("+ident(name)+")", func(r *stmt) error {
+		t.plain = t.plain && r.int(6) == 0 && r.text(4) == nil && r.int(5) == 0
+		if r.int(6) == 1 { // hidden
+			return nil
+		}
+		c := column{name: r.string(1), primary: r.int(5) > 0}
+		t.byName[strings.ToLower(c.name)] = len(t.columns)
+		t.columns = append(t.columns, c)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.known[name] = t
+	if t.view {
+		return t, s.count(t)
+	}
+	// A table WITHOUT ROWID refuses the name; one that has a column of the name hides the rowid behind it.
+	if t.col("rowid") >= 0 {
+		t.noRowid = true
+		return t, s.count(t)
+	}
+	empty := true
+	err = s.c.query("SELECT (SELECT min(rowid) FROM "+ident(name)+"), (SELECT max(rowid) FROM "+ident(name)+")", func(r *stmt) error {
+		if t.min, t.max = r.int(0), r.int(1); t.min != Null && t.max != Null {
+			empty = false
+		}
+		return nil
+	})
+	switch {
+	case err != nil && isDamage(err):
+		return nil, err
+	case err != nil:
+		t.noRowid = true
+		return t, s.count(t)
+	case empty:
+		t.min, t.max = 0, -1
+		return t, nil
+	}
+	// Gaps between rowids may be wide, so the size of the file bounds the number too: a row is never under 8 bytes.
+	if t.rows = t.max - t.min + 1; t.rows <= 0 || t.rows > s.size/8 {
+		t.rows = s.size / 8
+	}
+	return t, nil
+}
+
+func (s *schema) count(t *table) error {
+	return s.c.query("SELECT count(*) FROM "+ident(t.name), func(r *stmt) error {
+		t.rows = r.int(0)
+		return nil
+	})
+}
+
+// find is the table of that name, or the newest version of it that has rows; nil where there is none. It also says
+// which other versions have rows, which is a doubt.
+func (s *schema) find(base string) (best *table, others []string, err error) {
+	bestVersion := 0
+	for _, name := range s.names {
+		v := version(base, name)
+		if v == 0 {
+			continue
+		}
+		t, err := s.describe(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		better := best == nil || t.rows > 0 && best.rows == 0 || v > bestVersion && (t.rows > 0) == (best.rows > 0)
+		if better {
+			best, t = t, best
+			bestVersion = v
+		}
+		if t != nil && t.rows > 0 {
+			others = append(others, t.name)
+		}
+	}
+	return best, others, nil
+}

@@ -1,0 +1,174 @@
+package summary
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"nsysmem/align"
+	"nsysmem/render/scale"
+)
+
+// WriteMarkdown writes the report as tables in GitHub's Markdown, such as for an issue or a pull request. Long lists of
+// iterations are thinned as in WriteText. The error is the writer's.
+func WriteMarkdown(w io.Writer, rep *align.Report) error {
+	m := &markdown{out: output{w: w}, c: rep.Collected}
+	m.line("# " + md(rep.Source.Path))
+	m.line("")
+	if s := &rep.Source; s.NsysVersion != "" {
+		m.line(md("Nsight Systems " + s.NsysVersion + ", " + scale.Duration(s.Duration()) + " recorded."))
+	} else {
+		m.line(md(scale.Duration(s.Duration()) + " recorded."))
+	}
+	for _, g := range Missing(rep.Collected) {
+		m.line("")
+		m.line("**Not collected: " + md(g.What) + ".** " + md(g.Cost+"; "+g.How) + ".")
+	}
+	for _, t := range rep.Tracks {
+		m.track(rep, t)
+	}
+	if len(rep.Findings) > 0 {
+		m.head(2, "Findings")
+		for i := range rep.Findings {
+			f := &rep.Findings[i]
+			s := "- **" + md(f.Severity) + "**: " + md(f.Text)
+			if f.Advice != "" {
+				s += " → " + md(f.Advice)
+			}
+			m.line(s)
+		}
+	}
+	if len(rep.Warnings) > 0 {
+		m.head(2, "Warnings")
+		for i := range rep.Warnings {
+			m.line("- " + md(rep.Warnings[i].Text) + " (" + md(rep.Warnings[i].Code) + ")")
+		}
+	}
+	return m.out.close()
+}
+
+type markdown struct {
+	out output
+	c   align.Collected
+}
+
+func (m *markdown) line(s string) {
+	m.out.b = append(append(m.out.b, s...), '\n')
+	m.out.spill()
+}
+
+func (m *markdown) head(level int, s string) {
+	m.line("")
+	m.line(strings.Repeat("#", level) + " " + s)
+	m.line("")
+}
+
+// row writes a table row; header rows begin a table, with numeric columns flush right.
+func (m *markdown) row(cells ...string) { m.line("| " + strings.Join(cells, " | ") + " |") }
+
+func (m *markdown) begin(texts int, heads ...string) {
+	m.row(heads...)
+	rule := make([]string, len(heads))
+	for i := range rule {
+		if i < texts {
+			rule[i] = "---"
+		} else {
+			rule[i] = "---:"
+		}
+	}
+	m.row(rule...)
+}
+
+func (m *markdown) bytes(v int64) string { return known(m.c.Memory, scale.Bytes(v)) }
+
+func (m *markdown) track(rep *align.Report, t *align.Track) {
+	m.head(2, md(TrackName(t)))
+	if m.c.Memory {
+		m.begin(2, "Memory traced", "Peak in", "Peak", "End", "Allocs", "Frees", "Failed")
+		for i := range t.Levels {
+			l := &t.Levels[i]
+			it, phase := PeakPlace(t, l)
+			m.row(md(l.Kind), md(placeText(it, phase)), scale.Bytes(l.Peak), scale.Bytes(l.End), countText(l.Allocs), countText(l.Frees),
+				known(m.c.API, countText(l.FailedAllocs)))
+		}
+		if p := t.Pool; p != nil {
+			m.row("pool size", "", scale.Bytes(p.PeakSize), scale.Bytes(p.EndSize), "", "", "")
+			m.row("pool used", "", scale.Bytes(p.PeakUsed), scale.Bytes(p.EndUsed), "", "", "")
+		}
+		m.line("")
+	}
+	m.line("Iterations: " + md(IterationsFromText(t)))
+	if len(t.Iterations) > 0 {
+		m.head(3, "Iterations")
+		m.begin(2, "Iteration", "Peak phase", "Start", "End", "Net", "Peak", "Need", "Time", "Kernels", "Kernel time", "Note")
+		show := thin(t.Iterations, textIterations)
+		for n, i := range show.rows {
+			it := &t.Iterations[i]
+			if n > 0 && show.rows[n-1] != i-1 {
+				m.row(append([]string{fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))}, make([]string, 10)...)...)
+			}
+			u := &it.Memory
+			m.row(md(it.Name), md(PeakPhase(it)), m.bytes(u.Start), m.bytes(u.End), known(m.c.Memory, scale.SignedBytes(u.Net)), m.bytes(u.Peak),
+				m.bytes(u.Need), scale.Duration(it.End-it.Start), known(m.c.Kernels, countText(it.GPU.Kernels)),
+				known(m.c.Kernels, scale.Duration(it.GPU.KernelNS)), flags(it))
+		}
+	}
+	if len(t.Phases) > 0 {
+		m.head(3, "Phases over steady iterations")
+		m.begin(1, "Phase", "Iterations", "Calls", "Net (median)", "Need (median)", "Need (max)", "Peak (max)", "Time (median)", "Kernels", "Kernel time")
+		for i := range t.Phases {
+			p := &t.Phases[i]
+			name := md(p.Path)
+			if p.Inferred {
+				name += " (inferred)"
+			}
+			m.row(name, strconv.Itoa(p.Iterations), strconv.Itoa(p.Calls), known(m.c.Memory, scale.SignedBytes(p.Median.Memory.Net)),
+				m.bytes(p.Median.Memory.Need), m.bytes(p.Max.Memory.Need), m.bytes(p.Max.Memory.Peak), scale.Duration(p.DurationNS),
+				known(m.c.Kernels, countText(p.Median.GPU.Kernels)), known(m.c.Kernels, scale.Duration(p.Median.GPU.KernelNS)))
+		}
+	}
+	if len(t.Failed) > 0 {
+		m.head(3, fmt.Sprintf("Failed allocations (%d)", len(t.Failed)))
+		m.begin(3, "Call", "Returned", "In", "At")
+		for i := range t.Failed[:min(len(t.Failed), textFailed)] {
+			f := &t.Failed[i]
+			m.row(md(f.Call), ReturnText(f.Return), md(failedPlace(t, f)), scale.Duration(f.Time-rep.Source.Start))
+		}
+		if n := len(t.Failed) - textFailed; n > 0 {
+			m.line("")
+			m.line(fmt.Sprintf("And %d more.", n))
+		}
+	}
+	m.line("")
+	m.line("Attribution: " + md(AttributionText(&m.c, t)))
+}
+
+// md is s as plain text of Markdown on one line: nothing in it marks up, ends a cell or is HTML.
+func md(s string) string {
+	s = clean(s)
+	if !strings.ContainsAny(s, "\\`*_{}[]<>#|~&@") {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch r {
+		case '<':
+			b.WriteString("&lt;")
+			continue
+		case '>':
+			b.WriteString("&gt;")
+			continue
+		case '&':
+			b.WriteString("&amp;")
+			continue
+		case '@': // else a name such as "@someone" would call that person
+			b.WriteString("&#64;")
+			continue
+		case '\\', '`', '*', '_', '{', '}', '[', ']', '#', '|', '~':
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,190 @@
+package summary
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// A column of a text table.
+type column struct {
+	head  string
+	left  bool // flush left
+	rank  int  // the column with the highest rank goes first where the width is short; 0 stays
+	min   int  // cells may be cut to so many; 0 for never
+	cells []string
+}
+
+// textTable lays out columns in a given number of terminal cells.
+type textTable struct {
+	cols []*column
+}
+
+func (t *textTable) add(c column) *column {
+	t.cols = append(t.cols, &c)
+	return t.cols[len(t.cols)-1]
+}
+
+// gap is what parts two columns.
+const gap = 2
+
+// lines lays the table out: the header line first, then one line a row, and the heads of the columns for which there
+// was no room.
+//
+//  1. Columns that are empty throughout are left out.
+//  2. While the rest is too wide, names are cut, down to each column's least width.
+//  3. While that is not enough, the least important column goes, and names get their width back.
+func (t *textTable) lines(room int) (lines []string, dropped []string) {
+	var cols []*column
+	for _, c := range t.cols {
+		if slices.ContainsFunc(c.cells, func(s string) bool { return s != "" }) || c.rank == 0 {
+			cols = append(cols, c)
+		}
+	}
+	var widths []int
+	for {
+		widths = widths[:0]
+		total := gap * (len(cols) - 1)
+		for _, c := range cols {
+			w := displayWidth(c.head)
+			for _, s := range c.cells {
+				w = max(w, displayWidth(s))
+			}
+			widths = append(widths, w)
+			total += w
+		}
+		for over := total - room; over > 0; over-- {
+			widest := -1
+			for i, c := range cols {
+				if c.min > 0 && widths[i] > max(c.min, displayWidth(c.head)) && (widest < 0 || widths[i] > widths[widest]) {
+					widest = i
+				}
+			}
+			if widest < 0 {
+				break
+			}
+			widths[widest]--
+			total--
+		}
+		if total <= room {
+			break
+		}
+		worst := -1
+		for i, c := range cols {
+			if c.rank > 0 && (worst < 0 || c.rank > cols[worst].rank) {
+				worst = i
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		dropped = append(dropped, cols[worst].head)
+		cols = slices.Delete(cols, worst, worst+1)
+	}
+	rows := 0
+	for _, c := range cols {
+		rows = max(rows, len(c.cells))
+	}
+	slices.Reverse(dropped)
+	for r := -1; r < rows; r++ {
+		var b strings.Builder
+		for i, c := range cols {
+			s := c.head
+			if r >= 0 {
+				s = ""
+				if r < len(c.cells) {
+					s = c.cells[r]
+				}
+			}
+			s = cut(s, widths[i])
+			pad := strings.Repeat(" ", widths[i]-displayWidth(s))
+			if i > 0 {
+				b.WriteString(strings.Repeat(" ", gap))
+			}
+			if c.left {
+				b.WriteString(s + pad)
+			} else {
+				b.WriteString(pad + s)
+			}
+		}
+		lines = append(lines, strings.TrimRight(b.String(), " "))
+	}
+	return lines, dropped
+}
+
+// displayWidth is the number of terminal cells that s takes: two for wide East Asian characters, none for marks that
+// join the character before them.
+func displayWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	if r < 0x300 {
+		return 1
+	}
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// cut shortens s to at most n terminal cells, with … where something is gone.
+func cut(s string, n int) string {
+	if displayWidth(s) <= n {
+		return s
+	}
+	used := 0
+	for i, r := range s {
+		if used += runeWidth(r); used > n-1 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// wrap breaks text at spaces into lines of at most n terminal cells; a word that is longer is broken anywhere.
+func wrap(text string, n int) []string {
+	n = max(n, 4)
+	var lines []string
+	line, used := "", 0
+	for _, word := range strings.Fields(text) {
+		w := displayWidth(word)
+		if used > 0 && used+1+w > n {
+			lines = append(lines, line)
+			line, used = "", 0
+		}
+		if used > 0 {
+			line += " "
+			used++
+		}
+		for w > n {
+			end, got := 0, 0
+			for i, r := range word {
+				if got+runeWidth(r) > n-used {
+					break
+				}
+				got += runeWidth(r)
+				end = i + len(string(r))
+			}
+			lines = append(lines, line+word[:end])
+			line, used, word = "", 0, word[end:]
+			w = displayWidth(word)
+		}
+		line += word
+		used += w
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,561 @@
+package summary
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"nsysmem/align"
+	"nsysmem/render/scale"
+)
+
+const (
+	textIterations = 40 // so many iterations are shown whole
+	textPhases     = 40
+	textFailed     = 8
+	textRanges     = 12
+	minWidth       = 40
+)
+
+// WriteText writes the report for a terminal of so many columns (0 for 80): what it is, the levels, iterations, phases,
+// failed allocations, how all that was found, findings and warnings. Tables lose their least important columns where the
+// terminal is narrow, and say so. Names never bring control characters along. With color, escape sequences mark heads and
+// severities. The error is the writer's.
+func WriteText(w io.Writer, rep *align.Report, width int, color bool) error {
+	p := newPrinter(w, width, color)
+	p.source(&rep.Source)
+	for _, g := range Missing(rep.Collected) {
+		p.para(p.paint(yellow, "not collected: "), g.What+": "+g.Cost+"; "+g.How)
+	}
+	for _, t := range rep.Tracks {
+		p.track(rep, t)
+	}
+	if len(rep.Tracks) == 0 {
+		p.blank()
+		p.para("", "No process with device memory or GPU work in this report.")
+	}
+	if len(rep.Findings) > 0 {
+		p.head("Findings")
+		p.findings(rep.Findings)
+	}
+	p.warnings(rep.Warnings)
+	return p.out.close()
+}
+
+const (
+	bold   = "\x1b[1m"
+	dim    = "\x1b[2m"
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
+// A printer writes lines of at most width terminal cells.
+type printer struct {
+	out   output
+	width int
+	color bool
+}
+
+func newPrinter(w io.Writer, width int, color bool) *printer {
+	if width <= 0 {
+		width = 80
+	}
+	return &printer{out: output{w: w}, width: max(width, minWidth), color: color}
+}
+
+func (p *printer) paint(code, s string) string {
+	if !p.color || s == "" {
+		return s
+	}
+	return code + s + plain
+}
+
+func (p *printer) line(s string) {
+	p.out.b = append(append(p.out.b, s...), '\n')
+	p.out.spill()
+}
+
+func (p *printer) blank() { p.line("") }
+
+func (p *printer) head(s string) {
+	p.blank()
+	p.para("", s, bold)
+}
+
+// para writes text behind a lead, wrapped, the following lines indented by the lead's width.
+func (p *printer) para(lead, text string, paint ...string) {
+	n := displayWidth(stripColor(lead))
+	for i, l := range wrap(clean(text), p.width-n) {
+		if len(paint) > 0 {
+			l = p.paint(paint[0], l)
+		}
+		if i == 0 {
+			p.line(lead + l)
+		} else {
+			p.line(strings.Repeat(" ", min(n, p.width/2)) + l)
+		}
+	}
+}
+
+func stripColor(s string) string {
+	for _, c := range []string{bold, dim, red, yellow, plain} {
+		s = strings.ReplaceAll(s, c, "")
+	}
+	return s
+}
+
+func (p *printer) severity(s string) string {
+	switch s {
+	case "error":
+		return p.paint(red, s)
+	case "warn":
+		return p.paint(yellow, "warning")
+	case "":
+		return "info"
+	}
+	return clean(s)
+}
+
+// table writes a table, indented, with the line gap[i] before the row i.
+func (p *printer) table(t *textTable, gaps map[int]string) {
+	lines, dropped := t.lines(p.width - 2)
+	for i, l := range lines {
+		if g := gaps[i-1]; g != "" && i > 0 {
+			p.line("  " + p.paint(dim, cut(g, p.width-2)))
+		}
+		if i == 0 {
+			l = p.paint(bold, l)
+		}
+		p.line("  " + l)
+	}
+	if len(dropped) > 0 {
+		p.para("  ", "(left out at this width: "+strings.Join(dropped, ", ")+")", dim)
+	}
+}
+
+func (p *printer) source(s *align.Source) {
+	p.para("", s.Path, bold)
+	var parts []string
+	add := func(format, v string) {
+		if v != "" {
+			parts = append(parts, fmt.Sprintf(format, v))
+		}
+	}
+	add("Nsight Systems %s", s.NsysVersion)
+	add("export schema %s", s.SchemaVersion)
+	add("%s", s.OS)
+	add("driver %s", s.Driver)
+	add("CUDA %s", s.CUDADriver)
+	p.para("  ", strings.Join(parts, ", "))
+	when := scale.Duration(s.Duration()) + " recorded"
+	if d := Date(s.StartUTC); d != "" {
+		when += ", clock 0 is " + d
+	}
+	p.para("  ", when)
+}
+
+// TrackName says which process and device a track is.
+func TrackName(t *align.Track) string {
+	name := "process " + strconv.FormatInt(t.PID, 10)
+	if t.Process != "" {
+		name = t.Process + " (process " + strconv.FormatInt(t.PID, 10) + ")"
+	}
+	name += ", device " + strconv.FormatInt(t.Device, 10)
+	if t.DeviceName != "" {
+		name += ": " + t.DeviceName
+	}
+	if t.DeviceTotal > 0 {
+		name += ", " + scale.Bytes(t.DeviceTotal)
+	}
+	return name
+}
+
+func (p *printer) track(rep *align.Report, t *align.Track) {
+	c := &rep.Collected
+	p.head(TrackName(t))
+	p.levels(rep, t)
+	p.iterationsFrom(rep, t)
+	if len(t.Iterations) > 0 {
+		p.head("Iterations")
+		p.iterations(c, t)
+	}
+	if len(t.Phases) > 0 {
+		p.head("Phases (median and highest over the steady iterations)")
+		p.phases(c, t)
+	}
+	if len(t.Ranges) > 0 {
+		p.head("Ranges outside iterations")
+		p.ranges(rep, t)
+	}
+	if len(t.Failed) > 0 {
+		p.head(fmt.Sprintf("Failed allocations (%s)", countText(int64(len(t.Failed)))))
+		p.failed(rep, t)
+	}
+	p.blank()
+	p.para("Attribution: ", AttributionText(c, t))
+}
+
+func (p *printer) levels(rep *align.Report, t *align.Track) {
+	if !rep.Collected.Memory {
+		p.para("  ", "device memory: n/a, not collected")
+		return
+	}
+	tab := &textTable{}
+	kind := tab.add(column{head: "memory traced", left: true})
+	peak := tab.add(column{head: "peak"})
+	at := tab.add(column{head: "at", rank: 4})
+	in := tab.add(column{head: "in", left: true, rank: 2, min: 22})
+	end := tab.add(column{head: "end", rank: 1})
+	base := tab.add(column{head: "baseline", rank: 7})
+	allocs := tab.add(column{head: "allocs", rank: 5})
+	frees := tab.add(column{head: "frees", rank: 6})
+	failed := tab.add(column{head: "failed", rank: 3})
+	for i := range t.Levels {
+		l := &t.Levels[i]
+		low := ""
+		if l.Partial {
+			low = "≥ "
+		}
+		kind.cells = append(kind.cells, clean(l.Kind))
+		peak.cells = append(peak.cells, low+scale.Bytes(l.Peak))
+		at.cells = append(at.cells, scale.Duration(l.PeakAt-rep.Source.Start))
+		it, phase := PeakPlace(t, l)
+		in.cells = append(in.cells, placeText(it, phase))
+		end.cells = append(end.cells, low+scale.Bytes(l.End))
+		base.cells = append(base.cells, scale.Bytes(l.Baseline))
+		allocs.cells = append(allocs.cells, countText(l.Allocs))
+		frees.cells = append(frees.cells, countText(l.Frees))
+		failed.cells = append(failed.cells, known(rep.Collected.API, countText(l.FailedAllocs)))
+	}
+	if t.Pool != nil {
+		for _, r := range []struct {
+			name      string
+			peak, end int64
+		}{{"pool size", t.Pool.PeakSize, t.Pool.EndSize}, {"pool used", t.Pool.PeakUsed, t.Pool.EndUsed}} {
+			kind.cells = append(kind.cells, r.name)
+			peak.cells = append(peak.cells, scale.Bytes(r.peak))
+			end.cells = append(end.cells, scale.Bytes(r.end))
+			for _, c := range []*column{at, in, base, allocs, frees, failed} {
+				c.cells = append(c.cells, "")
+			}
+		}
+	}
+	p.table(tab, nil)
+	for i := range t.Levels {
+		if l := &t.Levels[i]; l.Partial {
+			p.para("  ", fmt.Sprintf("%s is partial: the recording began in the middle (frees without their allocation: %s), levels are lower bounds",
+				l.Kind, countText(l.UnmatchedFrees)), dim)
+		}
+	}
+}
+
+// placeText names an iteration and a phase of it in few words.
+func placeText(it *align.Iteration, phase string) string {
+	if it == nil {
+		return "outside iterations"
+	}
+	s := clean(it.Name)
+	if phase != "" {
+		s += ", " + clean(phase)
+	}
+	return s
+}
+
+// known is s, or n/a where the report does not hold what it is made of.
+func known(ok bool, s string) string {
+	if !ok {
+		return "n/a"
+	}
+	return s
+}
+
+// IterationsFromText says how the iterations of a track were found, in one or two sentences.
+func IterationsFromText(t *align.Track) string {
+	f := &t.IterationsFrom
+	why := ""
+	if f.Why != "" {
+		why = ": " + f.Why
+	}
+	var s string
+	switch f.How {
+	case "nvtx":
+		s = fmt.Sprintf("%d, from ranges named %q", f.Count, f.Pattern)
+	case "pattern":
+		s = fmt.Sprintf("%d, from ranges that match %q as asked", f.Count, f.Pattern)
+	case "kernels":
+		s = fmt.Sprintf("%d, inferred from the repeating sequence of GPU work", f.Count)
+	default:
+		return "none found" + why
+	}
+	if f.Domain != "" {
+		s += fmt.Sprintf(" in domain %q", f.Domain)
+	}
+	s += ", confidence " + strconv.FormatFloat(f.Confidence, 'f', 2, 64) + why + "."
+	if n := len(f.Gaps); n > 0 {
+		var gaps []string
+		for _, g := range f.Gaps[:min(n, 8)] {
+			gaps = append(gaps, strconv.Itoa(g))
+		}
+		if n > 8 {
+			gaps = append(gaps, fmt.Sprintf("%d more", n-8))
+		}
+		s += " Missing from the sequence: " + strings.Join(gaps, ", ") + "."
+	}
+	warm, cut := 0, 0
+	for i := range t.Iterations {
+		if t.Iterations[i].Warmup {
+			warm++
+		}
+		if t.Iterations[i].Truncated {
+			cut++
+		}
+	}
+	if warm+cut > 0 {
+		s += fmt.Sprintf(" Medians leave out %d as warm-up and %d as truncated.", warm, cut)
+	}
+	return s
+}
+
+func (p *printer) iterationsFrom(rep *align.Report, t *align.Track) {
+	p.blank()
+	p.para("Iterations: ", IterationsFromText(t))
+	var others []string
+	for i := range rep.Families {
+		if f := &rep.Families[i]; f.PID == t.PID && !f.Chosen {
+			if len(others) == 3 {
+				others = append(others, "…")
+				break
+			}
+			others = append(others, fmt.Sprintf("%q × %d", f.Pattern, f.Count))
+		}
+	}
+	if len(others) > 0 {
+		p.para("  ", "other families of ranges: "+strings.Join(others, ", ")+" (choose with --iteration)", dim)
+	}
+}
+
+// flags is what is special about an iteration.
+func flags(it *align.Iteration) string {
+	switch {
+	case it.Warmup && it.Truncated:
+		return "warm-up, truncated"
+	case it.Warmup:
+		return "warm-up"
+	case it.Truncated:
+		return "truncated"
+	}
+	return ""
+}
+
+func (p *printer) iterations(c *align.Collected, t *align.Track) {
+	tab := &textTable{}
+	index := tab.add(column{head: "#"})
+	name := tab.add(column{head: "name", left: true, rank: 9, min: 10})
+	start := tab.add(column{head: "start", rank: 7})
+	end := tab.add(column{head: "end", rank: 6})
+	net := tab.add(column{head: "net", rank: 2})
+	peak := tab.add(column{head: "peak"})
+	need := tab.add(column{head: "need", rank: 3})
+	phase := tab.add(column{head: "peak phase", left: true, rank: 4, min: 10})
+	dur := tab.add(column{head: "time", rank: 11})
+	kernels := tab.add(column{head: "kernels", rank: 10})
+	kernelNS := tab.add(column{head: "kernel time", rank: 8})
+	flag := tab.add(column{head: "", left: true, rank: 1})
+	show := thin(t.Iterations, textIterations)
+	gaps := map[int]string{}
+	for n, i := range show.rows {
+		it := &t.Iterations[i]
+		if n > 0 && show.rows[n-1] != i-1 {
+			gaps[n] = fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))
+		}
+		m := &it.Memory
+		index.cells = append(index.cells, strconv.Itoa(it.Index))
+		name.cells = append(name.cells, clean(it.Name))
+		start.cells = append(start.cells, known(c.Memory, scale.Bytes(m.Start)))
+		end.cells = append(end.cells, known(c.Memory, scale.Bytes(m.End)))
+		net.cells = append(net.cells, known(c.Memory, scale.SignedBytes(m.Net)))
+		peak.cells = append(peak.cells, known(c.Memory, scale.Bytes(m.Peak)))
+		need.cells = append(need.cells, known(c.Memory, scale.Bytes(m.Need)))
+		phase.cells = append(phase.cells, known(c.Memory, clean(PeakPhase(it))))
+		dur.cells = append(dur.cells, scale.Duration(it.End-it.Start))
+		kernels.cells = append(kernels.cells, known(c.Kernels, countText(it.GPU.Kernels)))
+		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(it.GPU.KernelNS)))
+		flag.cells = append(flag.cells, flags(it))
+	}
+	p.table(tab, gaps)
+	if show.left > 0 {
+		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",
+			countText(int64(show.left)), countText(int64(len(t.Iterations)))), dim)
+	}
+}
+
+func (p *printer) phases(c *align.Collected, t *align.Track) {
+	tab := &textTable{}
+	name := tab.add(column{head: "phase", left: true, min: 14})
+	peak := tab.add(column{head: "peak max"})
+	net := tab.add(column{head: "net", rank: 2})
+	need := tab.add(column{head: "need", rank: 1})
+	needMax := tab.add(column{head: "need max", rank: 3})
+	dur := tab.add(column{head: "time", rank: 5})
+	kernels := tab.add(column{head: "kernels", rank: 6})
+	kernelNS := tab.add(column{head: "kernel time", rank: 4})
+	calls := tab.add(column{head: "calls", rank: 8})
+	its := tab.add(column{head: "iterations", rank: 9})
+	from := tab.add(column{head: "from", left: true, rank: 7})
+	show := thinPhases(t.Phases, textPhases)
+	inferred := false
+	for _, i := range show.rows {
+		inferred = inferred || t.Phases[i].Inferred
+	}
+	for _, i := range show.rows {
+		ph := &t.Phases[i]
+		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+clean(ph.Name))
+		peak.cells = append(peak.cells, known(c.Memory, scale.Bytes(ph.Max.Memory.Peak)))
+		net.cells = append(net.cells, known(c.Memory, scale.SignedBytes(ph.Median.Memory.Net)))
+		need.cells = append(need.cells, known(c.Memory, scale.Bytes(ph.Median.Memory.Need)))
+		needMax.cells = append(needMax.cells, known(c.Memory, scale.Bytes(ph.Max.Memory.Need)))
+		dur.cells = append(dur.cells, scale.Duration(ph.DurationNS))
+		kernels.cells = append(kernels.cells, known(c.Kernels, countText(ph.Median.GPU.Kernels)))
+		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(ph.Median.GPU.KernelNS)))
+		calls.cells = append(calls.cells, strconv.Itoa(ph.Calls))
+		its.cells = append(its.cells, strconv.Itoa(ph.Iterations))
+		switch {
+		case ph.Inferred:
+			from.cells = append(from.cells, "inferred")
+		case inferred && ph.Path != align.OtherPhase:
+			from.cells = append(from.cells, "nvtx")
+		default:
+			from.cells = append(from.cells, "")
+		}
+	}
+	p.table(tab, nil)
+	if inferred {
+		p.para("  ", "(phases marked inferred come from the GPU work, not from ranges of the program)", dim)
+	}
+	if show.left > 0 {
+		p.para("  ", fmt.Sprintf("(%s of %s phases with less need are not shown; all are in --format csv and json)",
+			countText(int64(show.left)), countText(int64(len(t.Phases)))), dim)
+	}
+}
+
+func (p *printer) ranges(rep *align.Report, t *align.Track) {
+	c := &rep.Collected
+	tab := &textTable{}
+	name := tab.add(column{head: "range", left: true, min: 12})
+	at := tab.add(column{head: "at", rank: 5})
+	dur := tab.add(column{head: "time", rank: 3})
+	net := tab.add(column{head: "net", rank: 1})
+	peak := tab.add(column{head: "peak"})
+	need := tab.add(column{head: "need", rank: 2})
+	kernels := tab.add(column{head: "kernels", rank: 6})
+	kernelNS := tab.add(column{head: "kernel time", rank: 4})
+	note := tab.add(column{head: "", left: true, rank: 7})
+	for i := range t.Ranges[:min(len(t.Ranges), textRanges)] {
+		r := &t.Ranges[i]
+		name.cells = append(name.cells, clean(r.Name))
+		at.cells = append(at.cells, scale.Duration(r.Start-rep.Source.Start))
+		dur.cells = append(dur.cells, scale.Duration(r.End-r.Start))
+		net.cells = append(net.cells, known(c.Memory, scale.SignedBytes(r.Memory.Net)))
+		peak.cells = append(peak.cells, known(c.Memory, scale.Bytes(r.Memory.Peak)))
+		need.cells = append(need.cells, known(c.Memory, scale.Bytes(r.Memory.Need)))
+		kernels.cells = append(kernels.cells, known(c.Kernels, countText(r.GPU.Kernels)))
+		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(r.GPU.KernelNS)))
+		s := ""
+		if r.Open {
+			s = "never closed"
+		} else if r.Contains > 0 {
+			s = fmt.Sprintf("holds %d iterations", r.Contains)
+		}
+		note.cells = append(note.cells, s)
+	}
+	p.table(tab, nil)
+	if n := len(t.Ranges) - textRanges; n > 0 {
+		p.para("  ", fmt.Sprintf("(%s more ranges are in --format json)", countText(int64(n))), dim)
+	}
+}
+
+func (p *printer) failed(rep *align.Report, t *align.Track) {
+	tab := &textTable{}
+	at := tab.add(column{head: "at"})
+	call := tab.add(column{head: "call", left: true, rank: 1, min: 10})
+	ret := tab.add(column{head: "returned", left: true, rank: 2})
+	in := tab.add(column{head: "in", left: true, min: 12})
+	for i := range t.Failed[:min(len(t.Failed), textFailed)] {
+		f := &t.Failed[i]
+		at.cells = append(at.cells, scale.Duration(f.Time-rep.Source.Start))
+		call.cells = append(call.cells, clean(f.Call))
+		ret.cells = append(ret.cells, ReturnText(f.Return))
+		in.cells = append(in.cells, failedPlace(t, f))
+	}
+	p.table(tab, nil)
+	if n := len(t.Failed) - textFailed; n > 0 {
+		p.para("  ", fmt.Sprintf("(and %s more)", countText(int64(n))), dim)
+	}
+}
+
+func failedPlace(t *align.Track, f *align.FailedAlloc) string {
+	if it := iterationAt(t, f.Iteration); it != nil {
+		return placeText(it, f.Phase)
+	}
+	if f.Range != "" {
+		return clean(f.Range)
+	}
+	return "outside iterations"
+}
+
+// ReturnText names a return value of the CUDA API where it is one that allocations have. The numbers are those of
+// cudaError_t, which are the same as CUresult's here.
+func ReturnText(v int64) string {
+	name := ""
+	switch v {
+	case 0:
+		name = "success"
+	case 1:
+		name = "invalid value"
+	case 2:
+		name = "out of memory"
+	case 3:
+		name = "not initialized"
+	case 801:
+		name = "not supported"
+	default:
+		return strconv.FormatInt(v, 10)
+	}
+	return strconv.FormatInt(v, 10) + " " + name
+}
+
+// AttributionText says which way the kernels of a track went, in one sentence.
+func AttributionText(c *align.Collected, t *align.Track) string {
+	a := &t.Attribution
+	if !c.Kernels {
+		return "n/a, no kernels were collected"
+	}
+	if a.Kernels == 0 {
+		return "no kernels traced one by one"
+	}
+	return fmt.Sprintf("of %s kernels, %s (%s) belong to a range on the thread that launched them, %s (%s) to one open on the thread of the iterations, %s (%s) to none, and %s (%s) have no launch in the report.",
+		countText(a.Kernels), countText(a.SameThread), shareText(a.SameThread, a.Kernels), countText(a.OtherThread), shareText(a.OtherThread, a.Kernels),
+		countText(a.None), shareText(a.None, a.Kernels), countText(a.NoLaunch), shareText(a.NoLaunch, a.Kernels))
+}
+
+func (p *printer) findings(fs []align.Finding) {
+	for i := range fs {
+		f := &fs[i]
+		p.para("  "+p.severity(f.Severity)+": ", f.Text)
+		if f.Advice != "" {
+			p.para("    → ", f.Advice)
+		}
+	}
+}
+
+func (p *printer) warnings(ws []align.Warning) {
+	if len(ws) == 0 {
+		return
+	}
+	p.head("Warnings")
+	for i := range ws {
+		p.para("  "+p.paint(yellow, "! "), ws[i].Text+" ["+ws[i].Code+"]")
+	}
+}

@@ -1,0 +1,206 @@
+package summary
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"nsysmem/align"
+	"nsysmem/render/internal/sample"
+)
+
+func textOf(t *testing.T, rep *align.Report, width int, color bool) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteText(&b, rep, width, color); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func checkLines(t *testing.T, text string, width int) {
+	t.Helper()
+	for _, l := range strings.Split(text, "\n") {
+		if n := displayWidth(stripColor(l)); n > width {
+			t.Errorf("%d cells in %d: %s", n, width, l)
+		}
+		for _, r := range stripColor(l) {
+			if steers(r) {
+				t.Errorf("%q reaches the terminal in %q", r, l)
+			}
+		}
+	}
+}
+
+func TestTextGolden(t *testing.T) {
+	for _, width := range []int{60, 80, 200} {
+		got := textOf(t, sample.Report(4), width, false)
+		golden(t, fmt.Sprintf("sample%d.txt", width), []byte(got))
+		checkLines(t, got, width)
+	}
+}
+
+func TestTextThinned(t *testing.T) {
+	rep := sample.Report(500)
+	rep.Tracks[0].Iterations[250].Memory.Peak = 1 << 40
+	got := textOf(t, rep, 120, false)
+	golden(t, "many120.txt", []byte(got))
+	checkLines(t, got, 120)
+	if !strings.Contains(got, "iteration 250 ") {
+		t.Error("the highest iteration is not shown")
+	}
+}
+
+func TestTextHostile(t *testing.T) {
+	rep := sample.Report(len(sample.Hostile))
+	sample.Hurt(rep)
+	rep.Source.Path = "x\x1b[2J\u202e/" + strings.Repeat("長い名前", 100)
+	rep.Tracks[0].Process = "\x1b]0;gotcha\x07"
+	rep.Tracks[0].Failed[0].Call = "a\nb"
+	rep.Tracks[0].Ranges[0].Name = strings.Repeat("\u0301", 50) + "\u200d\x9b31m"
+	rep.Findings[0].Severity = "\x1b[5m"
+	for _, width := range []int{1, 40, 60, 80, 200} {
+		checkLines(t, textOf(t, rep, width, false), max(width, minWidth))
+		checkLines(t, textOf(t, rep, width, true), max(width, minWidth))
+	}
+}
+
+func TestTextNotCollected(t *testing.T) {
+	rep := sample.Report(3)
+	rep.Collected = align.Collected{}
+	got := textOf(t, rep, 200, false)
+	golden(t, "nothing200.txt", []byte(got))
+	if m := regexp.MustCompile(`\b0 (B|ns)|MiB`).FindString(strings.ReplaceAll(got, "rises by 1.00 MiB", "")); m != "" {
+		t.Errorf("%q stands where nothing was collected", m)
+	}
+	for _, want := range []string{"--cuda-memory-usage=true", "n/a"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+func TestTextEmpty(t *testing.T) {
+	if got := textOf(t, &align.Report{}, 80, false); !strings.Contains(got, "No process") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteMarkdown(&b, sample.Report(3)); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "sample.md", b.Bytes())
+	rep := sample.Report(len(sample.Hostile))
+	sample.Hurt(rep)
+	b.Reset()
+	if err := WriteMarkdown(&b, rep); err != nil {
+		t.Fatal(err)
+	}
+	var cells int
+	for _, l := range strings.Split(b.String(), "\n") {
+		if !strings.HasPrefix(l, "|") {
+			cells = 0
+			continue
+		}
+		n := strings.Count(strings.ReplaceAll(l, `\|`, ""), "|")
+		if cells == 0 {
+			cells = n
+		}
+		if n != cells {
+			t.Errorf("%d cells where the head has %d: %s", n, cells, l)
+		}
+		if strings.Contains(l, "<b>") {
+			t.Errorf("HTML passes: %s", l)
+		}
+	}
+}
+
+func TestCSV(t *testing.T) {
+	rep := sample.Report(len(sample.Hostile))
+	sample.Hurt(rep)
+	rep.Tracks[0].Iterations[0].Memory.Net = -5
+	rep.Collected.API = false
+	var b bytes.Buffer
+	if err := WriteCSV(&b, rep); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1 + 5*(len(rep.Tracks[0].Iterations)+len(rep.Tracks[1].Iterations)); len(rows) != want {
+		t.Fatalf("%d rows, want %d", len(rows), want)
+	}
+	col := map[string]int{}
+	for i, h := range rows[0] {
+		if _, twice := col[h]; twice {
+			t.Errorf("column %q stands there twice", h)
+		}
+		col[h] = i
+	}
+	for i, name := range sample.Hostile {
+		got := rows[1+5*i][col["iteration_name"]]
+		if guarded := strings.HasPrefix(got, "'"); guarded != strings.ContainsAny(name[:1], "=+-@\t\r") {
+			t.Errorf("name %q is written %q", name, got)
+		}
+	}
+	first, phase := rows[1], rows[2]
+	for name, want := range map[string]string{"memory_net_bytes": "-5", "memory_start_bytes": "104857603", "depth": "0", "path": "", "warmup": "1",
+		"memory_failed_allocs": "", "api_sync_ns": "", "pinned_peak_bytes": "1048576", "gpu_kernels": "30"} {
+		if got := first[col[name]]; got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+	if phase[col["depth"]] != "1" || phase[col["duration_ns"]] != "29000000" || phase[col["from"]] != "nvtx" {
+		t.Errorf("phase row %q", phase)
+	}
+	for _, r := range rows[1:] {
+		for _, name := range []string{"pid", "start_ns", "memory_peak_bytes", "gpu_busy_ns"} {
+			if _, err := strconv.ParseInt(r[col[name]], 10, 64); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for v, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
+		if got := countText(v); got != want {
+			t.Errorf("countText(%d) = %q, want %q", v, got, want)
+		}
+	}
+	for _, c := range []struct {
+		part, whole int64
+		want        string
+	}{{0, 5, "0 %"}, {5, 5, "100 %"}, {1, 1_000_000, "0.1 %"}, {999_999, 1_000_000, "99.9 %"}, {0, 0, "n/a"}} {
+		if got := shareText(c.part, c.whole); got != c.want {
+			t.Errorf("shareText(%d, %d) = %q, want %q", c.part, c.whole, got, c.want)
+		}
+	}
+}
+
+func TestPeakPhase(t *testing.T) {
+	rep := sample.Report(4)
+	tr := rep.Tracks[0]
+	if got := PeakPhase(&tr.Iterations[1]); got != "backward" {
+		t.Errorf("PeakPhase = %q", got)
+	}
+	flat := tr.Iterations[1]
+	flat.Memory.Need = 0
+	if got := PeakPhase(&flat); got != AtStart {
+		t.Errorf("PeakPhase of a flat iteration = %q", got)
+	}
+	it, phase := PeakPlace(tr, &tr.Levels[0])
+	if it == nil || it.Index != 3 || phase != "backward" {
+		t.Errorf("PeakPlace = %v, %q", it, phase)
+	}
+	if it, _ := PeakPlace(tr, &align.Level{Kind: "device", PeakAt: 1}); it != nil {
+		t.Errorf("a peak before all iterations is in %q", it.Name)
+	}
+}

@@ -1,0 +1,449 @@
+package workbook
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/xuri/excelize/v2"
+
+	"nsysmem/align"
+	"nsysmem/render/summary"
+)
+
+const (
+	overviewSheet  = "Overview"
+	overviewWidth  = 14    // columns
+	columnWidth    = 14.0  // characters, of each
+	overviewPhases = 12    // phases in the table and the chart
+	overviewTracks = 4     // tracks that have charts
+	chartRows      = 22    // rows that a chart covers
+	chartPoints    = 30000 // iterations that a chart shows; Excel takes 32,000 a series
+	overviewDoubts = 15    // findings and warnings that stand in full
+)
+
+// An overview writes the first sheet from top to bottom. It is the one sheet that is not streamed: it is short, and has
+// several tables.
+type overview struct {
+	b    *book
+	row  int // the next free one, from 1
+	err  error
+	long int // style of wrapped text
+}
+
+// overview writes what is to be known at a glance: which report, what was and was not collected, what was found, the
+// levels, how iterations were found, the phases that need most, and charts.
+func (b *book) overview(rep *align.Report) error {
+	if err := b.sheet(overviewSheet, "", 1); err != nil {
+		return err
+	}
+	o := &overview{b: b, row: 1}
+	o.long, o.err = b.f.NewStyle(&excelize.Style{Font: &excelize.Font{Family: family, Size: fontSize},
+		Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"}})
+	last, _ := excelize.ColumnNumberToName(overviewWidth)
+	o.do(b.f.SetColWidth(overviewSheet, "A", last, columnWidth))
+	gridLines := false
+	o.do(b.f.SetSheetView(overviewSheet, 0, &excelize.ViewOptions{ShowGridLines: &gridLines}))
+
+	o.set(1, "Device memory by iteration and phase", b.title)
+	o.row += 2
+	o.source(rep)
+	o.doubts(rep)
+	o.levels(rep)
+	o.tracks(rep)
+	first := o.row + 1 // the head of the phases' table
+	peaks := o.phases(rep)
+	o.charts(rep, peaks, first)
+	if o.err != nil {
+		return fmt.Errorf("sheet %q: %w", overviewSheet, o.err)
+	}
+	return nil
+}
+
+func (o *overview) do(err error) {
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+// set puts a value in a column, counted from 1, of the current row. nil stays empty.
+func (o *overview) set(col int, v any, style int) {
+	cell, err := excelize.CoordinatesToCellName(col, o.row)
+	o.do(err)
+	if o.err != nil {
+		return
+	}
+	if v != nil {
+		if s, ok := v.(string); ok {
+			v = cellText(s)
+		}
+		o.do(o.b.f.SetCellValue(overviewSheet, cell, v))
+	}
+	if style != 0 {
+		o.do(o.b.f.SetCellStyle(overviewSheet, cell, cell, style))
+	}
+}
+
+// fact writes a name and a text that may be long, wrapped over the sheet's width.
+func (o *overview) fact(key, text string) {
+	if text == "" {
+		text = "n/a"
+	}
+	o.set(1, key, o.b.key)
+	o.set(2, text, o.long)
+	a, err := excelize.CoordinatesToCellName(2, o.row)
+	o.do(err)
+	z, err := excelize.CoordinatesToCellName(overviewWidth, o.row)
+	o.do(err)
+	o.do(o.b.f.MergeCell(overviewSheet, a, z))
+	// Neither Excel nor LibreOffice fits the height of a row to merged cells.
+	lines := math.Ceil(float64(textWidth(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
+	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, min(max(lines, 1)*15, 150)))
+	o.row++
+}
+
+func (o *overview) section(title string) {
+	o.row++
+	o.set(1, title, o.b.strong)
+	o.row++
+}
+
+// table writes an Excel table. Each row is given by fill; there is at least one.
+func (o *overview) table(name string, cols []column, n int, fill func(i int, r *row)) {
+	top := o.row
+	lines := 1
+	for i, c := range cols {
+		o.set(i+1, c.head, o.b.headStyle(c.as))
+		lines = max(lines, int(math.Ceil(float64(textWidth(c.head)+5)/columnWidth)))
+	}
+	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(lines*15+3)))
+	o.row++
+	var r row
+	for i := range n {
+		r.reset()
+		fill(i, &r)
+		high := 1
+		for j, v := range r.cells {
+			o.set(j+1, v, o.b.styles[cols[j].as])
+			if s, ok := v.(string); ok && cols[j].as == asLong {
+				high = max(high, int(math.Ceil(float64(textWidth(s))/(columnWidth-1.5))))
+			}
+		}
+		o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(min(high, 8)*15)))
+		o.row++
+	}
+	a, err := excelize.CoordinatesToCellName(1, top)
+	o.do(err)
+	z, err := excelize.CoordinatesToCellName(len(cols), o.row-1)
+	o.do(err)
+	stripes := true
+	if o.err == nil {
+		o.do(o.b.f.AddTable(overviewSheet, &excelize.Table{Range: a + ":" + z, Name: name, StyleName: "TableStyleLight1", ShowRowStripes: &stripes}))
+	}
+	o.row++
+}
+
+func (o *overview) source(rep *align.Report) {
+	s := &rep.Source
+	o.fact("Report", s.Path)
+	nsys := s.NsysVersion
+	if nsys != "" && s.SchemaVersion != "" {
+		nsys += ", export schema " + s.SchemaVersion
+	}
+	o.fact("Nsight Systems", nsys)
+	o.fact("Recorded", strconv.FormatFloat(float64(s.Duration())/1e9, 'f', 3, 64)+" s; times in this workbook count from "+
+		strconv.FormatFloat(float64(s.Start)/1e9, 'f', 9, 64)+" s on the report's clock")
+	o.fact("Clock 0", summary.Date(s.StartUTC))
+	o.fact("System", s.OS)
+	var drivers []string
+	if s.Driver != "" {
+		drivers = append(drivers, s.Driver)
+	}
+	if s.CUDADriver != "" {
+		drivers = append(drivers, "CUDA "+s.CUDADriver)
+	}
+	o.fact("Driver", strings.Join(drivers, ", "))
+	for _, t := range rep.Tracks {
+		o.fact("Traced", summary.TrackName(t))
+	}
+	gaps := map[string]summary.Gap{}
+	for _, g := range summary.Missing(rep.Collected) {
+		gaps[g.What] = g
+	}
+	for _, what := range []string{"device memory", "NVTX ranges", "GPU kernels", "CUDA API calls"} {
+		if g, ok := gaps[what]; ok {
+			o.fact(upper(what), "n/a: not collected. "+upper(g.Cost)+"; "+g.How+".")
+		} else {
+			o.fact(upper(what), "collected")
+		}
+	}
+}
+
+// upper is s with a capital first letter, for words of ours.
+func upper(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}
+
+func (o *overview) doubts(rep *align.Report) {
+	if len(rep.Findings)+len(rep.Warnings) == 0 {
+		return
+	}
+	o.section("What to know")
+	n := 0
+	for i := range rep.Findings {
+		if n++; n > overviewDoubts {
+			break
+		}
+		f := &rep.Findings[i]
+		text := f.Text
+		if f.Advice != "" {
+			text += " → " + f.Advice
+		}
+		o.fact(f.Severity, text)
+	}
+	for i := range rep.Warnings {
+		if n++; n > overviewDoubts {
+			break
+		}
+		o.fact("warning", rep.Warnings[i].Text)
+	}
+	if n > overviewDoubts {
+		o.fact("", fmt.Sprintf("%d in all, see the sheet Warnings", len(rep.Findings)+len(rep.Warnings)))
+	}
+}
+
+func (o *overview) levels(rep *align.Report) {
+	if !rep.Collected.Memory {
+		return
+	}
+	n, at := flatten(rep, func(t *align.Track) int { return len(t.Levels) })
+	if n == 0 {
+		return
+	}
+	o.section("Memory traced as live (allocations that the recording saw; the CUDA context and other processes are not in it)")
+	o.table("Levels", columns(
+		column{head: "Kind"}, column{head: "Peak (MiB)", as: asMiB}, column{head: "Peak at (ms)", as: asTime}, column{head: "Peak in", as: asLong},
+		column{head: "End (MiB)", as: asMiB}, column{head: "Baseline (MiB)", as: asMiB}, column{head: "Allocs", as: asCount},
+		column{head: "Frees", as: asCount}, column{head: "Failed allocs", as: asCount}, column{head: "Peak (bytes)", as: asCount},
+		column{head: "End (bytes)", as: asCount}, column{head: "Note", as: asLong}), n, func(i int, r *row) {
+		t, j := at(i)
+		l := &t.Levels[j]
+		it, phase := summary.PeakPlace(t, l)
+		in := "outside iterations"
+		if it != nil {
+			in = it.Name
+			if phase != "" {
+				in += ", " + phase
+			}
+		}
+		note := ""
+		if l.Partial {
+			note = "partial: lower bounds"
+		}
+		r.track(t)
+		r.text(l.Kind)
+		r.mib(true, l.Peak)
+		r.ms(true, l.PeakAt-rep.Source.Start)
+		r.text(in)
+		r.mib(true, l.End)
+		r.mib(true, l.Baseline)
+		r.int(l.Allocs)
+		r.int(l.Frees)
+		r.intIf(rep.Collected.API, l.FailedAllocs)
+		r.int(l.Peak)
+		r.int(l.End)
+		r.text(note)
+	})
+	for _, t := range rep.Tracks {
+		if p := t.Pool; p != nil {
+			o.fact("Memory pools", fmt.Sprintf("process %d, device %d: number of pools %d, together at most %.2f MiB, of which at most %.2f MiB were used",
+				t.PID, t.Device, p.Pools, float64(p.PeakSize)/(1<<20), float64(p.PeakUsed)/(1<<20)))
+		}
+	}
+}
+
+func (o *overview) tracks(rep *align.Report) {
+	if len(rep.Tracks) == 0 {
+		o.section("No process with device memory or GPU work in this report")
+		return
+	}
+	o.section("Iterations and attribution")
+	for _, t := range rep.Tracks {
+		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+summary.IterationsFromText(t))
+	}
+	c := &rep.Collected
+	o.table("Tracks", columns(
+		column{head: "Process name", as: asLong}, column{head: "Iterations", as: asCount}, column{head: "Found by"}, column{head: "Pattern", as: asLong},
+		column{head: "Confidence", as: asMiB}, column{head: "Kernels", as: asCount}, column{head: "Range on own thread (%)", as: asMiB},
+		column{head: "Range on iterations' thread (%)", as: asMiB}, column{head: "No range (%)", as: asMiB}, column{head: "No launch (%)", as: asMiB},
+		column{head: "Device memory (MiB)", as: asMiB}), len(rep.Tracks), func(i int, r *row) {
+		t := rep.Tracks[i]
+		a := &t.Attribution
+		r.track(t)
+		r.text(t.Process)
+		r.int(int64(len(t.Iterations)))
+		r.text(t.IterationsFrom.How)
+		r.text(t.IterationsFrom.Pattern)
+		r.cells = append(r.cells, t.IterationsFrom.Confidence)
+		r.intIf(c.Kernels, a.Kernels)
+		for _, part := range []int64{a.SameThread, a.OtherThread, a.None, a.NoLaunch} {
+			if c.Kernels && a.Kernels > 0 {
+				r.cells = append(r.cells, float64(part)/float64(a.Kernels)*100)
+			} else {
+				r.none()
+			}
+		}
+		r.mib(t.DeviceTotal > 0, t.DeviceTotal)
+	})
+}
+
+// A peak is a phase of a track in the Overview's table.
+type peak struct {
+	t *align.Track
+	p *align.PhaseStat
+}
+
+// phases writes the table of phases that need most, and returns its rows.
+func (o *overview) phases(rep *align.Report) []peak {
+	var all []peak
+	if !rep.Collected.Memory {
+		return nil
+	}
+	for _, t := range rep.Tracks {
+		for i := range t.Phases {
+			if t.Phases[i].Path != align.OtherPhase {
+				all = append(all, peak{t, &t.Phases[i]})
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].p.Max.Memory.Need > all[j].p.Max.Memory.Need })
+	// Phases that need nothing say nothing, unless all are such.
+	some := sort.Search(len(all), func(i int) bool { return all[i].p.Max.Memory.Need <= 0 })
+	if some > 0 {
+		all = all[:some]
+	}
+	all = all[:min(len(all), overviewPhases)]
+	o.section("Phases of steady iterations that need most")
+	o.table("Phase_peaks", columns(
+		column{head: "Phase", as: asLong}, column{head: "From"}, column{head: "Peak (MiB, max)", as: asMiB}, column{head: "Need (MiB, max)", as: asMiB},
+		column{head: "Need (MiB, median)", as: asMiB}, column{head: "Net (MiB, median)", as: asChange}, column{head: "Time (ms, median)", as: asTime},
+		column{head: "Kernels (median)", as: asCount}, column{head: "Kernel time (ms, median)", as: asTime}), len(all), func(i int, r *row) {
+		t, p := all[i].t, all[i].p
+		r.track(t)
+		r.text(p.Path)
+		r.text(from(p.Inferred))
+		r.mib(true, p.Max.Memory.Peak)
+		r.mib(true, p.Max.Memory.Need)
+		r.mib(true, p.Median.Memory.Need)
+		r.mib(true, p.Median.Memory.Net)
+		r.ms(true, p.DurationNS)
+		r.intIf(rep.Collected.Kernels, p.Median.GPU.Kernels)
+		r.ms(rep.Collected.Kernels, p.Median.GPU.KernelNS)
+	})
+	return all
+}
+
+// charts draws the level of each iteration, one chart a track, and the phases of the table whose section begins at the
+// row first.
+func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
+	if !rep.Collected.Memory {
+		return
+	}
+	o.row++
+	// A picture that is cut by the end of a page shows nothing.
+	o.do(o.b.f.InsertPageBreak(overviewSheet, "A"+strconv.Itoa(o.row)))
+	o.row++
+	drawn, offset := 0, 0
+	right, _ := excelize.ColumnNumberToName(overviewWidth/2 + 1)
+	for _, t := range rep.Tracks {
+		from := offset + 2
+		offset += len(t.Iterations)
+		to := min(offset+1, from+chartPoints-1, maxRows)
+		if to < from || drawn == overviewTracks {
+			continue
+		}
+		drawn++
+		series := func(col int, color string, width float64) excelize.ChartSeries {
+			s := excelize.ChartSeries{
+				Name:       cells("Iterations", col, 1, 1),
+				Categories: cells("Iterations", columnIteration, from, to),
+				Values:     cells("Iterations", col, from, to),
+				Fill:       solid(color),
+				Line:       excelize.LineOptions{Width: width},
+				Marker:     excelize.ChartMarker{Symbol: "none"},
+			}
+			if to-from < 40 {
+				s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: solid(color)}
+			}
+			return s
+		}
+		o.chart("A", &excelize.Chart{
+			Type: excelize.Line,
+			Series: []excelize.ChartSeries{series(columnPeak, "E08214", 2), series(columnStart, "4393C3", 1.5),
+				series(columnEnd, "1F4E79", 1.5)},
+			Title: title(fmt.Sprintf("Device level of each iteration, process %d, device %d", t.PID, t.Device)),
+			XAxis: excelize.ChartAxis{Font: axisFont, Title: title("iteration"), TickLabelSkip: max(1, (to-from)/20), TickLabelPosition: excelize.ChartTickLabelLow},
+			YAxis: axis(),
+		})
+		if drawn == 1 && len(peaks) > 0 {
+			bar := func(col int, color string) excelize.ChartSeries {
+				return excelize.ChartSeries{
+					Name: cells(overviewSheet, col, first+1, first+1), Categories: cells(overviewSheet, 2, first+2, first+1+len(peaks)),
+					Values: cells(overviewSheet, col, first+2, first+1+len(peaks)),
+					Fill:   solid(color),
+				}
+			}
+			o.chart(right, &excelize.Chart{
+				Type:   excelize.Col,
+				Series: []excelize.ChartSeries{bar(4, "E08214"), bar(5, "4393C3")},
+				Title:  title("Highest peak and need of phases"),
+				XAxis:  excelize.ChartAxis{Font: axisFont, TickLabelPosition: excelize.ChartTickLabelLow},
+				YAxis:  axis(),
+			})
+		}
+		o.row += chartRows
+	}
+}
+
+func (o *overview) chart(col string, c *excelize.Chart) {
+	c.Legend = excelize.ChartLegend{Position: "bottom"}
+	c.Dimension = excelize.ChartDimension{Width: 690, Height: 340}
+	c.ShowBlanksAs = "gap"
+	if o.err == nil {
+		o.do(o.b.f.AddChart(overviewSheet, col+strconv.Itoa(o.row), c))
+	}
+}
+
+func solid(color string) excelize.Fill {
+	return excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{color}}
+}
+
+func title(s string) excelize.ChartTitle {
+	return excelize.ChartTitle{Paragraph: []excelize.RichTextRun{{Text: s, Font: &excelize.Font{Size: 11, Bold: true, Color: "404040"}}}}
+}
+
+// axisFont is dark enough to be read; the library's own is not.
+var axisFont = excelize.Font{Color: "404040", Size: 9}
+
+func axis() excelize.ChartAxis {
+	zero := 0.0
+	return excelize.ChartAxis{Font: axisFont, Title: title("MiB"), MajorGridLines: true, Minimum: &zero, NumFmt: excelize.ChartNumFmt{CustomNumFmt: "#,##0"}}
+}
+
+// cells is an absolute reference to rows of a column, counted from 0.
+func cells(sheet string, col, from, to int) string {
+	name, _ := excelize.ColumnNumberToName(col + 1)
+	s := quoteSheet(sheet) + "!$" + name + "$" + strconv.Itoa(from)
+	if to != from {
+		s += ":$" + name + "$" + strconv.Itoa(to)
+	}
+	return s
+}

@@ -1,0 +1,330 @@
+package workbook
+
+import (
+	"sort"
+
+	"nsysmem/align"
+	"nsysmem/render/summary"
+)
+
+// Colours of the tabs, by what a sheet is about.
+const (
+	tabSteps  = "1F4E79"
+	tabMemory = "E08214"
+	tabGPU    = "548235"
+	tabDoubt  = "7F7F7F"
+)
+
+var trackColumns = []column{{head: "Process", as: asID}, {head: "Device", as: asID}}
+
+func columns(cols ...column) []column {
+	return append(append([]column(nil), trackColumns...), cols...)
+}
+
+// levelPlaces are the columns of the Iterations sheet that the Overview's chart shows.
+const (
+	columnIteration = 2
+	columnStart     = 6
+	columnEnd       = 7
+	columnPeak      = 9
+)
+
+func iterationsTable(rep *align.Report) *table {
+	c := rep.Collected
+	n, at := flatten(rep, func(t *align.Track) int { return len(t.Iterations) })
+	return &table{
+		sheet: "Iterations", name: "Iterations", tab: tabSteps, n: n, fixed: 4, none: "none found",
+		cols: columns(
+			column{head: "Iteration", as: asID}, column{head: "Name"}, column{head: "Flags"}, column{head: "Peak phase"},
+			column{head: "Start (MiB)", as: asMiB}, column{head: "End (MiB)", as: asMiB}, column{head: "Net (MiB)", as: asChange},
+			column{head: "Peak (MiB)", as: asMiB, bar: true}, column{head: "Need (MiB)", as: asMiB, bar: true},
+			column{head: "At (ms)", as: asTime}, column{head: "Time (ms)", as: asTime}, column{head: "Peak at (ms)", as: asTime},
+			column{head: "Allocs", as: asCount}, column{head: "Allocated (MiB)", as: asMiB}, column{head: "Frees", as: asCount},
+			column{head: "Freed (MiB)", as: asMiB}, column{head: "Failed allocs", as: asCount},
+			column{head: "Kernels", as: asCount}, column{head: "Kernel time (ms)", as: asTime}, column{head: "GPU busy (ms)", as: asTime},
+			column{head: "Graph launches", as: asCount}, column{head: "Graph time (ms)", as: asTime},
+			column{head: "To device (MiB)", as: asMiB}, column{head: "To host (MiB)", as: asMiB}, column{head: "On device (MiB)", as: asMiB},
+			column{head: "Copy time (ms)", as: asTime}, column{head: "API alloc time (ms)", as: asTime},
+			column{head: "API free time (ms)", as: asTime}, column{head: "API sync time (ms)", as: asTime},
+			column{head: "Start (bytes)", as: asCount}, column{head: "End (bytes)", as: asCount}, column{head: "Net (bytes)", as: asCount},
+			column{head: "Peak (bytes)", as: asCount}, column{head: "Need (bytes)", as: asCount}),
+		fill: func(i int, r *row) {
+			t, j := at(i)
+			it := &t.Iterations[j]
+			m := &it.Memory
+			r.track(t)
+			r.int(int64(it.Index))
+			r.text(it.Name)
+			r.text(flags(it))
+			if c.Memory {
+				r.text(summary.PeakPhase(it))
+			} else {
+				r.none()
+			}
+			r.mib(c.Memory, m.Start)
+			r.mib(c.Memory, m.End)
+			r.mib(c.Memory, m.Net)
+			r.mib(c.Memory, m.Peak)
+			r.mib(c.Memory, m.Need)
+			r.ms(true, it.Start-rep.Source.Start)
+			r.ms(true, it.End-it.Start)
+			r.ms(c.Memory, m.PeakAt-rep.Source.Start)
+			r.events(&c, m)
+			r.work(&c, &it.Use)
+			r.exact(&c, m)
+		},
+	}
+}
+
+func flags(it *align.Iteration) string {
+	switch {
+	case it.Warmup && it.Truncated:
+		return "warm-up, truncated"
+	case it.Warmup:
+		return "warm-up"
+	case it.Truncated:
+		return "truncated"
+	}
+	return ""
+}
+
+// events takes the columns of attributed memory events.
+func (r *row) events(c *align.Collected, m *align.MemoryUse) {
+	r.intIf(c.Memory, m.Allocs)
+	r.mib(c.Memory, m.AllocBytes)
+	r.intIf(c.Memory, m.Frees)
+	r.mib(c.Memory, m.FreeBytes)
+	r.intIf(c.Memory && c.API, m.FailedAllocs)
+}
+
+// work takes the columns of GPU work and API time.
+func (r *row) work(c *align.Collected, u *align.Use) {
+	r.intIf(c.Kernels, u.GPU.Kernels)
+	r.ms(c.Kernels, u.GPU.KernelNS)
+	r.ms(c.Kernels, u.GPU.BusyNS)
+	r.intIf(c.Kernels, u.GPU.Graphs)
+	r.ms(c.Kernels, u.GPU.GraphNS)
+	r.mib(c.Copies, u.GPU.H2D)
+	r.mib(c.Copies, u.GPU.D2H)
+	r.mib(c.Copies, u.GPU.D2D)
+	r.ms(c.Copies, u.GPU.MemcpyNS)
+	r.ms(c.API, u.API.AllocNS)
+	r.ms(c.API, u.API.FreeNS)
+	r.ms(c.API, u.API.SyncNS)
+}
+
+// exact takes the columns of a level in whole bytes.
+func (r *row) exact(c *align.Collected, m *align.MemoryUse) {
+	r.intIf(c.Memory, m.Start)
+	r.intIf(c.Memory, m.End)
+	r.intIf(c.Memory, m.Net)
+	r.intIf(c.Memory, m.Peak)
+	r.intIf(c.Memory, m.Need)
+}
+
+func from(inferred bool) string {
+	if inferred {
+		return "inferred"
+	}
+	return "NVTX"
+}
+
+func phasesTable(rep *align.Report) *table {
+	c := rep.Collected
+	n, at := flatten(rep, func(t *align.Track) int { return len(t.Phases) })
+	return &table{
+		sheet: "Phases", name: "Phases", tab: tabSteps, n: n, fixed: 3, none: "none: no phases inside steady iterations",
+		cols: columns(
+			column{head: "Phase"}, column{head: "Depth", as: asID}, column{head: "From"},
+			column{head: "Steady iterations", as: asCount}, column{head: "Calls (median)", as: asCount}, column{head: "Time (ms, median)", as: asTime},
+			column{head: "Start (MiB, median)", as: asMiB}, column{head: "End (MiB, median)", as: asMiB},
+			column{head: "Net (MiB, median)", as: asChange}, column{head: "Net (MiB, max)", as: asChange},
+			column{head: "Peak (MiB, median)", as: asMiB, bar: true}, column{head: "Peak (MiB, max)", as: asMiB, bar: true},
+			column{head: "Need (MiB, median)", as: asMiB, bar: true}, column{head: "Need (MiB, max)", as: asMiB, bar: true},
+			column{head: "Allocs (median)", as: asCount}, column{head: "Allocs (max)", as: asCount},
+			column{head: "Kernels (median)", as: asCount}, column{head: "Kernels (max)", as: asCount},
+			column{head: "Kernel time (ms, median)", as: asTime}, column{head: "Kernel time (ms, max)", as: asTime},
+			column{head: "GPU busy (ms, median)", as: asTime}, column{head: "Copies to device (MiB, median)", as: asMiB},
+			column{head: "API alloc time (ms, median)", as: asTime}, column{head: "API sync time (ms, median)", as: asTime},
+			column{head: "Net (bytes, median)", as: asCount}, column{head: "Peak (bytes, median)", as: asCount}, column{head: "Peak (bytes, max)", as: asCount},
+			column{head: "Need (bytes, median)", as: asCount}, column{head: "Need (bytes, max)", as: asCount}),
+		fill: func(i int, r *row) {
+			t, j := at(i)
+			p := &t.Phases[j]
+			med, top := &p.Median, &p.Max
+			r.track(t)
+			r.text(p.Path)
+			r.int(int64(p.Depth))
+			r.text(from(p.Inferred))
+			r.int(int64(p.Iterations))
+			r.int(int64(p.Calls))
+			r.ms(true, p.DurationNS)
+			r.mib(c.Memory, med.Memory.Start)
+			r.mib(c.Memory, med.Memory.End)
+			r.mib(c.Memory, med.Memory.Net)
+			r.mib(c.Memory, top.Memory.Net)
+			r.mib(c.Memory, med.Memory.Peak)
+			r.mib(c.Memory, top.Memory.Peak)
+			r.mib(c.Memory, med.Memory.Need)
+			r.mib(c.Memory, top.Memory.Need)
+			r.intIf(c.Memory, med.Memory.Allocs)
+			r.intIf(c.Memory, top.Memory.Allocs)
+			r.intIf(c.Kernels, med.GPU.Kernels)
+			r.intIf(c.Kernels, top.GPU.Kernels)
+			r.ms(c.Kernels, med.GPU.KernelNS)
+			r.ms(c.Kernels, top.GPU.KernelNS)
+			r.ms(c.Kernels, med.GPU.BusyNS)
+			r.mib(c.Copies, med.GPU.H2D)
+			r.ms(c.API, med.API.AllocNS)
+			r.ms(c.API, med.API.SyncNS)
+			r.intIf(c.Memory, med.Memory.Net)
+			r.intIf(c.Memory, med.Memory.Peak)
+			r.intIf(c.Memory, top.Memory.Peak)
+			r.intIf(c.Memory, med.Memory.Need)
+			r.intIf(c.Memory, top.Memory.Need)
+		},
+	}
+}
+
+// matrixPhases is how many phases the heat maps show, those with the highest need; every one is on the sheet Phase rows.
+const matrixPhases = 100
+
+// matrixTable has a row for each iteration and three columns for each phase: its peak, net and need as heat maps.
+func matrixTable(rep *align.Report) *table {
+	paths := matrixPaths(rep)
+	place := make(map[string]int, len(paths))
+	cols := columns(column{head: "Iteration", as: asID}, column{head: "Name"}, column{head: "Flags"})
+	lead := len(cols)
+	for i, p := range paths {
+		place[p] = i
+		cols = append(cols, column{head: "Peak (MiB) " + p, as: asMiB})
+	}
+	for _, p := range paths {
+		cols = append(cols, column{head: "Net (MiB) " + p, as: asChange})
+	}
+	for _, p := range paths {
+		cols = append(cols, column{head: "Need (MiB) " + p, as: asMiB})
+	}
+	k := len(paths)
+	t := &table{sheet: "Iteration × Phase", name: "Iteration_Phase", tab: tabSteps, cols: cols, fixed: 4}
+	if k == 0 || !rep.Collected.Memory {
+		t.none = missing(rep, rep.Collected.Memory, "device memory", "none: no phases inside iterations")
+		return t
+	}
+	t.scales = []scale{{first: lead, last: lead + k - 1}, {first: lead + k, last: lead + 2*k - 1, change: true}, {first: lead + 2*k, last: lead + 3*k - 1}}
+	n, at := flatten(rep, func(t *align.Track) int { return len(t.Iterations) })
+	t.n = n
+	t.fill = func(i int, r *row) {
+		tr, j := at(i)
+		it := &tr.Iterations[j]
+		r.track(tr)
+		r.int(int64(it.Index))
+		r.text(it.Name)
+		r.text(flags(it))
+		for range 3 * k {
+			r.none()
+		}
+		for p := range it.Phases {
+			ph := &it.Phases[p]
+			if at, ok := place[ph.Path]; ok {
+				r.cells[lead+at] = float64(ph.Memory.Peak) / (1 << 20)
+				r.cells[lead+k+at] = float64(ph.Memory.Net) / (1 << 20)
+				r.cells[lead+2*k+at] = float64(ph.Memory.Need) / (1 << 20)
+			}
+		}
+	}
+	return t
+}
+
+// matrixPaths lists the phases of all iterations in order of first appearance, "(other)" last, and where they are too
+// many those with the highest need.
+func matrixPaths(rep *align.Report) []string {
+	type seen struct {
+		place int
+		need  int64
+	}
+	phases := map[string]*seen{}
+	var paths []string
+	for _, t := range rep.Tracks {
+		for i := range t.Iterations {
+			for j := range t.Iterations[i].Phases {
+				p := &t.Iterations[i].Phases[j]
+				s := phases[p.Path]
+				if s == nil {
+					s = &seen{place: len(paths)}
+					phases[p.Path] = s
+					paths = append(paths, p.Path)
+				}
+				s.need = max(s.need, p.Memory.Need)
+			}
+		}
+	}
+	if len(paths) > matrixPhases {
+		sort.SliceStable(paths, func(i, j int) bool { return phases[paths[i]].need > phases[paths[j]].need })
+		paths = paths[:matrixPhases]
+	}
+	sort.SliceStable(paths, func(i, j int) bool {
+		if (paths[i] == align.OtherPhase) != (paths[j] == align.OtherPhase) {
+			return paths[j] == align.OtherPhase
+		}
+		return phases[paths[i]].place < phases[paths[j]].place
+	})
+	return paths
+}
+
+// phaseRowsTable has a row for each phase of each iteration, with all that is known of it.
+func phaseRowsTable(rep *align.Report) *table {
+	c := rep.Collected
+	type at struct {
+		t     *align.Track
+		it    *align.Iteration
+		first int
+	}
+	var its []at
+	n := 0
+	for _, t := range rep.Tracks {
+		for i := range t.Iterations {
+			its = append(its, at{t, &t.Iterations[i], n})
+			n += len(t.Iterations[i].Phases)
+		}
+	}
+	return &table{
+		sheet: "Phase rows", name: "Phase_rows", tab: tabSteps, n: n, fixed: 4, none: "none: no phases inside iterations",
+		cols: columns(
+			column{head: "Iteration", as: asID}, column{head: "Phase"}, column{head: "Depth", as: asID}, column{head: "From"},
+			column{head: "Calls", as: asCount}, column{head: "At (ms)", as: asTime}, column{head: "Time (ms)", as: asTime},
+			column{head: "Start (MiB)", as: asMiB}, column{head: "End (MiB)", as: asMiB}, column{head: "Net (MiB)", as: asChange},
+			column{head: "Peak (MiB)", as: asMiB, bar: true}, column{head: "Need (MiB)", as: asMiB, bar: true},
+			column{head: "Allocs", as: asCount}, column{head: "Allocated (MiB)", as: asMiB}, column{head: "Frees", as: asCount},
+			column{head: "Freed (MiB)", as: asMiB}, column{head: "Failed allocs", as: asCount},
+			column{head: "Kernels", as: asCount}, column{head: "Kernel time (ms)", as: asTime}, column{head: "GPU busy (ms)", as: asTime},
+			column{head: "Graph launches", as: asCount}, column{head: "Graph time (ms)", as: asTime},
+			column{head: "To device (MiB)", as: asMiB}, column{head: "To host (MiB)", as: asMiB}, column{head: "On device (MiB)", as: asMiB},
+			column{head: "Copy time (ms)", as: asTime}, column{head: "API alloc time (ms)", as: asTime},
+			column{head: "API free time (ms)", as: asTime}, column{head: "API sync time (ms)", as: asTime},
+			column{head: "Start (bytes)", as: asCount}, column{head: "End (bytes)", as: asCount}, column{head: "Net (bytes)", as: asCount},
+			column{head: "Peak (bytes)", as: asCount}, column{head: "Need (bytes)", as: asCount}),
+		fill: func(i int, r *row) {
+			k := sort.Search(len(its), func(k int) bool { return its[k].first > i }) - 1
+			t, it := its[k].t, its[k].it
+			p := &it.Phases[i-its[k].first]
+			m := &p.Memory
+			r.track(t)
+			r.int(int64(it.Index))
+			r.text(p.Path)
+			r.int(int64(p.Depth))
+			r.text(from(p.Inferred))
+			r.int(int64(p.Calls))
+			r.ms(true, p.Start-rep.Source.Start)
+			r.ms(true, p.Duration)
+			r.mib(c.Memory, m.Start)
+			r.mib(c.Memory, m.End)
+			r.mib(c.Memory, m.Net)
+			r.mib(c.Memory, m.Peak)
+			r.mib(c.Memory, m.Need)
+			r.events(&c, m)
+			r.work(&c, &p.Use)
+			r.exact(&c, m)
+		},
+	}
+}

@@ -1,0 +1,114 @@
+// Package workbook writes a report as an Excel workbook: a sheet of what is to be known at a glance, and a table with
+// filters for everything behind it.
+//
+// Sizes stand in MiB and times in ms, as numbers that hold the exact bytes and nanoseconds under the decimals shown, with
+// columns of whole bytes beside the most important ones. What was not collected is an empty cell, never a zero.
+package workbook
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+
+	"nsysmem/align"
+	"nsysmem/render/summary"
+)
+
+// Options say how to write a workbook.
+type Options struct {
+	TempDir string // where long sheets are kept while they are made; empty for the system's folder
+}
+
+// Write writes the workbook of a report that was analyzed with Options.Blocks and Options.Kernels. The same report gives
+// the same bytes. Its document properties hold no name of a user or a machine, and the time of the recording rather than
+// that of writing. The error is the writer's, or that of a temporary file.
+func Write(w io.Writer, rep *align.Report, o Options) (err error) {
+	b, err := newBook(o.TempDir)
+	if err != nil {
+		return fmt.Errorf("workbook: %w", err)
+	}
+	defer func() {
+		// Closing removes the temporary files; where it fails the workbook is whole all the same.
+		if cerr := b.f.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("workbook: remove temporary file: %w", cerr)
+		}
+	}()
+	if err := b.fill(rep); err != nil {
+		return fmt.Errorf("workbook: %w", err)
+	}
+	var a archive
+	b.f.SetZipWriter(func(io.Writer) excelize.ZipWriter { return &a })
+	if _, err := b.f.WriteToBuffer(); err != nil {
+		return fmt.Errorf("workbook: %w", err)
+	}
+	if err := a.writeTo(w); err != nil {
+		return fmt.Errorf("workbook: %w", err)
+	}
+	return nil
+}
+
+// fill makes the sheets in the order in which they stand.
+func (b *book) fill(rep *align.Report) error {
+	if err := b.properties(rep); err != nil {
+		return err
+	}
+	if err := b.overview(rep); err != nil {
+		return err
+	}
+	for _, t := range []*table{
+		iterationsTable(rep), phasesTable(rep), matrixTable(rep), phaseRowsTable(rep), allocationsTable(rep),
+		liveTable(rep, "Live at peak", "Live_at_peak", func(t *align.Track) []align.Block { return t.LiveAtPeak }),
+		liveTable(rep, "Live at end", "Live_at_end", func(t *align.Track) []align.Block { return t.LiveAtEnd }),
+		kernelsTable(rep), copiesTable(rep), callsTable(rep), failedTable(rep), warningsTable(rep),
+	} {
+		if err := b.table(t); err != nil {
+			return err
+		}
+	}
+	b.f.SetActiveSheet(0)
+	return nil
+}
+
+func (b *book) properties(rep *align.Report) error {
+	p := &excelize.DocProperties{Creator: "nsysmem", LastModifiedBy: "nsysmem", Title: "Device memory by iteration and phase"}
+	if rep.Source.StartUTC != 0 {
+		p.Created = time.Unix(0, rep.Source.StartUTC).UTC().Format(time.RFC3339)
+		p.Modified = p.Created
+	}
+	if err := b.f.SetDocProps(p); err != nil {
+		return err
+	}
+	return b.f.SetAppProps(&excelize.AppProperties{Application: "nsysmem"})
+}
+
+// missing says for a table without rows that what it needs was not collected, and how to record it; none where the
+// report has what it needs.
+func missing(rep *align.Report, collected bool, what, none string) string {
+	if collected {
+		return none
+	}
+	for _, g := range summary.Missing(rep.Collected) {
+		if g.What == what {
+			return "n/a: " + what + " not collected; " + g.How
+		}
+	}
+	return "n/a: " + what + " not collected"
+}
+
+// flatten numbers the items of all tracks one after the other.
+func flatten(rep *align.Report, count func(*align.Track) int) (n int, at func(i int) (*align.Track, int)) {
+	starts := make([]int, len(rep.Tracks))
+	for i, t := range rep.Tracks {
+		starts[i] = n
+		n += count(t)
+	}
+	return n, func(i int) (*align.Track, int) {
+		k := len(starts) - 1
+		for starts[k] > i {
+			k--
+		}
+		return rep.Tracks[k], i - starts[k]
+	}
+}
