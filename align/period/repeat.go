@@ -56,39 +56,99 @@ func repeatsOf(ops []Op, thread int32, strict bool) Result {
 	if len(spans) < 4 {
 		return none("fewer than four repetitions")
 	}
-	unit := "step"
-	bodies := make([]view, len(spans))
-	for i, s := range spans {
-		bodies[i] = v.cut(s.from, s.to)
-	}
+	bodies := v.bodies(spans)
 	conf := agreement(bodies)
 	if conf < 0.5 {
 		return none(fmt.Sprintf("repetitions do not match (%.0f %%)", 100*conf))
 	}
-	reason := "a run of GPU operations recurs"
+	unit, reason := "step", "a run of GPU operations recurs"
+	its, steps := spans, []span(nil)
 	if heads := requests(bodies); len(heads) >= 2 {
-		var joined []span
-		for i, h := range heads {
-			to := len(spans)
-			if i+1 < len(heads) {
-				to = heads[i+1]
-			}
-			joined = append(joined, span{spans[h].from, spans[to-1].to})
-		}
-		spans = v.prompts(joined)
-		unit, reason = "request", "a prefill is followed by decode steps that recur"
+		its, steps = v.join(spans, heads), spans
 	} else if l.graphs >= 0.8 {
 		unit, reason = "graph launch", "launches of a graph recur"
+	} else if req, within := v.decodes(spans, good, l); len(req) > 0 {
+		its, steps = req, within
+	}
+	if steps != nil {
+		unit, reason = "request", "a prefill is followed by decode steps that recur"
 	}
 	r := Result{Confidence: conf, Unit: unit, Why: reason}
 	var sizes []int
-	for _, s := range spans {
-		r.Iterations = append(r.Iterations, Iteration{First: int(v.idx[s.from]), Last: int(v.idx[s.to-1])})
+	k := 0
+	for _, s := range its {
+		it := Iteration{First: int(v.idx[s.from]), Last: int(v.idx[s.to-1])}
+		k = it.generation(v, s, steps, k)
+		r.Iterations = append(r.Iterations, it)
 		sizes = append(sizes, s.to-s.from)
 	}
 	closeGaps(v, r.Iterations)
 	r.Period = median(sizes)
 	return r
+}
+
+func (v view) bodies(spans []span) []view {
+	out := make([]view, len(spans))
+	for i, s := range spans {
+		out[i] = v.cut(s.from, s.to)
+	}
+	return out
+}
+
+// join makes requests of stretches, each from one head up to the next.
+func (v view) join(spans []span, heads []int) []span {
+	var out []span
+	for i, h := range heads {
+		to := len(spans)
+		if i+1 < len(heads) {
+			to = heads[i+1]
+		}
+		out = append(out, span{spans[h].from, spans[to-1].to})
+	}
+	return v.prompts(out)
+}
+
+// decodes looks within stretches that the host feeds for a finer level of which each holds a prefill and decode steps.
+// It gives the requests and the finer stretches, or nil.
+func (v view) decodes(outer []span, good []level, l level) (its, steps []span) {
+	for _, f := range good {
+		if 3*f.length > l.length {
+			continue
+		}
+		inner := v.spans(v.cuts(f))
+		if len(inner) < 3*len(outer) {
+			continue
+		}
+		heads := requests(v.bodies(inner))
+		if len(heads) != len(outer) {
+			continue
+		}
+		its = v.join(inner, heads)
+		same := true
+		for i := range its {
+			same = same && 4*int(abs(int32(its[i].from-outer[i].from))) <= f.length
+		}
+		if same {
+			return its, inner
+		}
+	}
+	return nil, nil
+}
+
+// generation adds the prefill and the decode steps of a request, which are the stretches from k on that lie in it for the
+// most part, and gives the next one's first. Together they fill it.
+func (it *Iteration) generation(v view, s span, steps []span, k int) int {
+	mine := func(k int) bool { return k < len(steps) && steps[k].from+steps[k].to < 2*s.to }
+	name, from := PrefillPhase, s.from
+	for ; mine(k); k++ {
+		to := steps[k].to
+		if !mine(k + 1) {
+			to = s.to
+		}
+		it.add(v, name, from, min(to, s.to))
+		name, from = DecodePhase, to
+	}
+	return k
 }
 
 // computes says that the stretches of a level have kernels, and of more than one kind unless they are graphs: copies of
@@ -151,7 +211,21 @@ type span struct{ from, to int }
 // cuts moves marks to where steps begin. A kind of boundary (after an optimizer, before copies to the device, after
 // copies to the host) is good where nearly every stretch between marks has exactly one; the first such kind decides.
 // Otherwise steps begin as far before their marks as the first one can be followed back.
-func (v view) cuts(l level) []int {
+func (v view) cuts(l level) []int { return v.trim(v.rawCuts(l)) }
+
+// trim moves the first cut over what comes before a first stretch that holds all that the second one has.
+func (v view) trim(at []int) []int {
+	if len(at) < 3 {
+		return at
+	}
+	first, second := v.cut(at[0], at[1]), v.cut(at[1], at[2])
+	if n, m, matched := align(first, second, -1); m == second.len() && 10*matched >= 9*m && n < first.len() {
+		at[0] += first.len() - n
+	}
+	return at
+}
+
+func (v view) rawCuts(l level) []int {
 	for n, b := range [...]func(i int) bool{
 		func(i int) bool { return i > 0 && v.at(i-1).Flags&Optimizer != 0 && v.at(i).Flags&Optimizer == 0 },
 		func(i int) bool { return v.at(i).Class == HtoD && (i == 0 || v.at(i-1).Class != HtoD) },
@@ -338,7 +412,7 @@ func (v view) spans(cuts []int) []span {
 		}
 		rest := span{s.from + n, s.to}
 		s.to = rest.from
-		if v.loose(rest.from) == v.loose(s.from) && rest.to-rest.from <= 4*typical {
+		if v.kind(v.pastCopies(rest)) == v.kind(v.pastCopies(*s)) && rest.to-rest.from <= 4*typical {
 			out = slices.Insert(out, i+1, rest)
 			i++
 		}
@@ -347,6 +421,16 @@ func (v view) spans(cuts []int) []span {
 		out = out[1:]
 	}
 	return out
+}
+
+// pastCopies is the first place of a stretch that is no copy from or to the host, or its first.
+func (v view) pastCopies(s span) int {
+	for p := s.from; p < s.to; p++ {
+		if c := v.at(p).Class; c != HtoD && c != DtoH {
+			return p
+		}
+	}
+	return s.from
 }
 
 // follow is how far from n on a stretch goes on in pairs of operations that another has too.
@@ -370,15 +454,25 @@ func (v view) follow(other view, n int) int {
 }
 
 // prompts moves the starts of requests to the copies to the device that lead in, where nearly all have them: what a
-// decode step launches after its token was read belongs to the request before.
+// decode step launches after its token was read belongs to the request before. The first one's may lie before it.
 func (v view) prompts(spans []span) []span {
 	lead := make([]int, len(spans))
-	n := 0
+	n, usual := 0, 0
+	run := func(p int) (n int) {
+		for p+n < v.len() && v.at(p+n).Class == HtoD {
+			n++
+		}
+		return n
+	}
 	for i, s := range spans {
 		lead[i] = leadIn(v.cut(s.from, min(s.to, s.from+resync)), 0)
-		n += one(v.at(s.from+lead[i]).Class == HtoD)
+		if i > 0 {
+			copies := run(s.from + lead[i])
+			n += one(copies > 0)
+			usual = max(usual, copies)
+		}
 	}
-	if 10*n < 8*len(spans) {
+	if n == 0 || 10*n < 8*(len(spans)-1) {
 		return spans
 	}
 	for i := range spans {
@@ -386,6 +480,9 @@ func (v view) prompts(spans []span) []span {
 			spans[i-1].to += lead[i]
 		}
 		spans[i].from += lead[i]
+	}
+	for k := run(spans[0].from); k < usual && spans[0].from > 0 && v.at(spans[0].from-1).Class == HtoD; k++ {
+		spans[0].from--
 	}
 	return spans
 }
