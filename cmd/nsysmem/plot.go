@@ -153,6 +153,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 		return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
 	}
 	if len(rep.Tracks) == 0 {
+		c.warnings(rep, nil) // they tell of events that make no sense
 		return lacking("plot %q: no process used CUDA in the recorded time", path)
 	}
 	names := make([]string, len(rep.Tracks))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -60,7 +61,12 @@ func (c *common) workbook(ctx context.Context, path string, out *output, several
 	if err := hasWork(rep); err != nil {
 		return err
 	}
-	err = out.write(ctx, name, db.given, c.s.out, func(w io.Writer) error { return workbook.Write(w, rep, workbook.Options{}) })
+	// A folder of its own, so that nothing is left of a workbook that is interrupted. Small ones need none.
+	temp, err := os.MkdirTemp("", "nsysmem-")
+	if err == nil {
+		defer os.RemoveAll(temp)
+	}
+	err = out.write(ctx, name, db.given, c.s.out, func(w io.Writer) error { return workbook.Write(w, rep, workbook.Options{TempDir: temp}) })
 	if err != nil {
 		return err
 	}
