@@ -168,7 +168,7 @@ type blockKey struct{ gpid, address int64 }
 func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 	live := make(map[blockKey]drawnBlock)
 	pools := make(map[blockKey]map[int64][2]int64)
-	var same []memEvent
+	var same sameTime
 	step := func(gpid, device int64, kind string, t, change int64) {
 		for _, w := range d.windows {
 			if w.PID == nsysdb.PID(gpid) && w.Device == device {
@@ -177,9 +177,9 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 		}
 	}
 	flush := func() {
-		orderSame(same)
-		for i := range same {
-			e := &same[i]
+		same.order()
+		for i := range same.events {
+			e := &same.events[i]
 			k := blockKey{nsysdb.Process(e.gpid), e.address}
 			b, ok := live[k]
 			switch {
@@ -202,7 +202,7 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 				d.pool(pools, e, step)
 			}
 		}
-		same = same[:0]
+		same.events = same.events[:0]
 	}
 	err := db.Scan(ctx, nsysdb.Scan{Table: nsysdb.MemoryUsage, Columns: memoryColumns[:12], Sorted: sorted}, func(b *nsysdb.Batch) error {
 		c := b.Cols
@@ -222,13 +222,13 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 			if e.time == nsysdb.Null {
 				continue
 			}
-			if n := len(same); n > 0 && same[n-1].time != e.time {
-				if same[n-1].time > e.time {
+			if n := len(same.events); n > 0 && same.events[n-1].time != e.time {
+				if same.events[n-1].time > e.time {
 					return errUnordered
 				}
 				flush()
 			}
-			same = append(same, e)
+			same.events = append(same.events, e)
 		}
 		return nil
 	})
