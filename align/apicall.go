@@ -147,7 +147,7 @@ func (a *analysis) readCalls(ctx context.Context) error {
 	for i := range work {
 		work[i] = &apiPart{a: a, threads: make(map[int64]*apiThread), corr: make(map[int32]*corrMap),
 			use: make([]APIUse, n+maxProcs), launches: make([]int64, n+maxProcs), names: make(map[int32]map[int64]int32),
-			vmm: make(map[int32]int64), minStart: maxTime,
+			vmm: make(map[int32]int64), minStart: maxTime, maxEnd: -maxTime,
 			classes: make([]uint8, nearIDs), far: make(map[int64]callClass)}
 		if a.opts.Kernels {
 			work[i].calls = make(map[callKey]*CallStat)

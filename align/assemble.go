@@ -17,6 +17,9 @@ func (a *analysis) assemble() {
 		}
 	}
 	src.Start, src.End = a.firstTime, a.lastTime
+	for _, p := range a.procs {
+		p.tracks = slices.DeleteFunc(p.tracks, (*track).idle)
+	}
 	a.countFailed()
 	slices.SortFunc(a.failed, compareFailed)
 	procs := slices.Clone(a.procs)
@@ -57,6 +60,12 @@ func (a *analysis) assemble() {
 	slices.SortStableFunc(a.rep.Warnings, func(x, y Warning) int {
 		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Text, y.Text))
 	})
+}
+
+// idle says that a track has no event. Rows read out of order make such tracks: a free names another device than its
+// allocation, which was not yet met.
+func (t *track) idle() bool {
+	return len(t.levels) == 0 && t.pool.pools == nil && t.gpu.total == GPUUse{} && t.copies.total == GPUUse{}
 }
 
 // ensureTrack gives a process that used CUDA but left no event on any device a track to show its zeros on.
@@ -150,6 +159,9 @@ func (a *analysis) rowUses(t *track, out *Track) []Use {
 	})
 	for _, name := range names {
 		l := t.levels[name]
+		if l.peakN == 0 { // never above what it started with
+			l.out.PeakAt = a.rep.Source.Start
+		}
 		out.Levels = append(out.Levels, l.out)
 		mem := l.rowMemory(p)
 		total := wholeTime(&l.out)
@@ -240,6 +252,9 @@ func (a *analysis) iterations(out *Track, p *process, uses []Use) {
 			}
 			if w.span >= 0 && a.spans[w.span].open {
 				n.Truncated = true
+			}
+			if w.kind == rowOther { // the rest of inferred phases is inferred like them
+				ph.Inferred = slices.ContainsFunc(n.Phases, func(p Phase) bool { return p.Inferred })
 			}
 			n.Phases = append(n.Phases, ph)
 		}

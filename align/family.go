@@ -270,8 +270,8 @@ func holdsRepeats(a *analysis, f *family, set []*family) bool {
 	return false
 }
 
-// byPattern makes a family of the ranges whose name, domain:name or path matches an expression. On several threads the
-// one with most launches, then most ranges, counts.
+// byPattern makes a family of the ranges whose name, domain:name or, where the expression has a slash, path matches. On
+// several threads the one with most launches, then most ranges, counts.
 func (a *analysis) byPattern(p *process, re *regexp.Regexp, domain string) *family {
 	var best *family
 	for _, t := range p.threads {
@@ -311,8 +311,8 @@ func (a *analysis) matches(re *regexp.Regexp, s *span, open []int32) bool {
 	if re.MatchString(name) || re.MatchString(a.domainName(s)+":"+name) {
 		return true
 	}
-	if len(open) == 0 {
-		return false
+	if len(open) == 0 || !strings.Contains(re.String(), "/") {
+		return false // else whatever lies inside "step 3" would match "^step"
 	}
 	parts := make([]string, 0, len(open)+1)
 	for _, id := range open {

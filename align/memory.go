@@ -54,6 +54,7 @@ type memory struct {
 	damaged int64
 	same    sameTime
 	pool    []memEvent // pool events not yet met, by time
+	devices lastDevices
 	rows    int64
 }
 
@@ -72,6 +73,9 @@ type liveBlock struct {
 
 // vmmContext is the contextId of memory mapped with cuMemMap (observed in exports of 2023.4 and 2025.3).
 const vmmContext = 1<<32 - 1
+
+// noDevice is the deviceId of a row that names no device: the free of mapped memory in exports of 2023.4 (observed).
+const noDevice = 1<<31 - 1
 
 var errUnordered = errors.New("rows out of order")
 
@@ -97,7 +101,7 @@ func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
 	}
 	a.memoryTime = stretch{}
 	m := &memory{a: a, live: make(map[*process]*liveTable), corr: a.corrViews(), ends: make(map[*process][]int32)}
-	pool, err := a.poolEvents(ctx)
+	pool, err := poolEvents(ctx, a.db)
 	if err != nil {
 		return err
 	}
@@ -182,6 +186,9 @@ func (m *memory) event(e *memEvent) {
 		m.damaged++
 		return
 	}
+	if e.op == nsysdb.OpAlloc || e.op == nsysdb.OpFree {
+		m.devices.name(e)
+	}
 	switch e.op {
 	case nsysdb.OpAlloc:
 		m.alloc(e)
@@ -190,6 +197,28 @@ func (m *memory) event(e *memEvent) {
 	default:
 		m.unknown++
 	}
+}
+
+// lastDevices knows of each process the device that its last event names.
+type lastDevices struct {
+	proc, device int64 // of the last event
+	of           map[int64]int64
+}
+
+// name gives an event that names no device the one of the process's last event.
+func (d *lastDevices) name(e *memEvent) {
+	p := nsysdb.Process(e.gpid)
+	if d.of == nil {
+		d.of = make(map[int64]int64)
+	} else if p == d.proc && (e.device == d.device || e.device == noDevice) {
+		e.device = d.device
+		return
+	}
+	if e.device == noDevice {
+		e.device = d.of[p]
+	}
+	d.of[p] = e.device
+	d.proc, d.device = p, e.device
 }
 
 func (m *memory) alloc(e *memEvent) {
@@ -396,21 +425,18 @@ func (s *poolSum) set(pool, size, used int64) {
 
 func (m *memory) poolEvent(e *memEvent) {
 	t := m.a.track(m.a.process(nsysdb.Process(e.gpid)), e.device)
-	if e.op == nsysdb.PoolDestroyed {
-		e.poolSize, e.poolUsed = 0, 0
-	}
 	t.pool.set(e.address, e.poolSize, e.poolUsed)
 }
 
 // poolEvents reads creations, trims and destructions of pools, in time order; there are few.
-func (a *analysis) poolEvents(ctx context.Context) ([]memEvent, error) {
-	if a.db.Missing(nsysdb.MemoryPool) {
+func poolEvents(ctx context.Context, db *nsysdb.DB) ([]memEvent, error) {
+	if db.Missing(nsysdb.MemoryPool) {
 		return nil, nil
 	}
 	var out []memEvent
 	scan := nsysdb.Scan{Table: nsysdb.MemoryPool, Sorted: true, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID,
 		nsysdb.DeviceID, nsysdb.Address, nsysdb.Operation, nsysdb.PoolSize, nsysdb.PoolUsed}}
-	err := a.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
+	err := db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
 		c := b.Cols
 		if c[0] == nil || c[1] == nil || c[3] == nil {
 			return nil
@@ -422,8 +448,12 @@ func (a *analysis) poolEvents(ctx context.Context) ([]memEvent, error) {
 			return c[k][i]
 		}
 		for i := 0; i < b.Rows; i++ {
-			out = append(out, memEvent{time: c[0][i], gpid: c[1][i], device: col(2, i, 0), address: c[3][i],
-				op: col(4, i, nsysdb.PoolInvalid), poolSize: col(5, i, nsysdb.Null), poolUsed: col(6, i, nsysdb.Null)})
+			e := memEvent{time: c[0][i], gpid: c[1][i], device: col(2, i, 0), address: c[3][i],
+				op: col(4, i, nsysdb.PoolInvalid), poolSize: col(5, i, nsysdb.Null), poolUsed: col(6, i, nsysdb.Null)}
+			if e.op == nsysdb.PoolDestroyed {
+				e.poolSize, e.poolUsed = 0, 0
+			}
+			out = append(out, e)
 		}
 		return nil
 	})
