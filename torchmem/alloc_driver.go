@@ -235,12 +235,12 @@ func (d *driver) pass(event int32) {
 }
 
 // free takes a segment back.
-func (d *driver) free(event int32, addr uint64, size int64) {
+func (d *driver) free(addr uint64, size int64) {
 	if d.order != DriverOrder {
 		return
 	}
 	if d.sync {
-		if s := d.recorded(); s != nil && s.free && s.addr == addr && s.event == event {
+		if s := d.recorded(); s != nil && s.free && s.addr == addr && s.size == size {
 			d.next++
 		} else {
 			d.sync = false
