@@ -64,7 +64,7 @@ type Moment struct {
 	Time      int64  // ns, as WhatIf.From
 	Iteration int    // place in Track.Iterations; -1 for none
 	Phase     string // as in Block.Phase
-	Frame     string // line of the program; empty where unknown
+	Frame     string // line of the program, or "after" one where it has none itself; empty where unknown
 }
 
 // Limits are what a setting comes to on a card of a given size.
@@ -103,8 +103,9 @@ type WhatIfOptions struct {
 }
 
 // SimulateSettings works out what each setting would have reserved. Settings stand in the order recorded, default, as
-// asked for; with Sweep they are ranked: fewest failed requests first, then the smallest card, the least reserved, the
-// fewest calls of the driver. Errors: a setting that cannot be, a device that the snapshot does not have, a capacity that
+// asked for; with Sweep they are ranked: those that run at the capacity first, by what they reserve (one that reserves
+// more than the card has gives its cache back again and again), then those that do not, by the card that they need; the
+// fewest calls of the driver decide. Errors: a setting that cannot be, a device that the snapshot does not have, a capacity that
 // leaves nothing for PyTorch, or that of ctx.
 func SimulateSettings(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 	w := &WhatIf{Snapshot: o.Name, Track: o.Track, Capacity: o.Capacity}
@@ -127,7 +128,7 @@ func SimulateSettings(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 		w.Outside, w.HasOutside = t.Tensors.Outside.Peak+t.Tensors.Outside.Static, true
 	}
 	if o.Capacity > 0 && o.Capacity <= w.Outside {
-		return nil, fmt.Errorf("align: capacity of %d bytes: %d bytes are taken outside PyTorch: give more", o.Capacity, w.Outside)
+		return nil, fmt.Errorf("align: capacity of %s: %s are taken outside PyTorch: give more", size(o.Capacity), size(w.Outside))
 	}
 	cfgs, err := w.configs(&o)
 	if err != nil {
@@ -344,14 +345,24 @@ func (w *WhatIf) moment(event int32) Moment {
 	return m
 }
 
+// lookBack is how many blocks before one without a Python frame are searched for one.
+const lookBack = 10000
+
 func (w *WhatIf) at(m Moment, block int, died bool) Moment {
 	b := &w.Replay.Blocks[block]
 	stack := b.Stack
 	if died {
 		stack = b.FreeStack
 	}
-	if snap := w.Replay.Snapshot(); snap != nil {
-		m.Frame = frameOf(snap.Stack(stack))
+	m.Frame = frameOf(w.Replay.Snapshot().Stack(stack))
+	if m.Frame == "" && w.Track == nil {
+		// A backward pass has no Python frames: what the program asked for last is near.
+		for k := block - 1; k >= 0 && k > block-lookBack; k-- {
+			if f := frameOf(w.Replay.Snapshot().Stack(w.Replay.Blocks[k].Stack)); f != "" {
+				m.Frame = "after " + f
+				break
+			}
+		}
 	}
 	if w.Track != nil && block < len(w.Track.Tensors.Blocks) {
 		t := &w.Track.Tensors.Blocks[block]
@@ -466,14 +477,14 @@ func (w *WhatIf) doubts(q *torchmem.Requests) {
 			continue
 		}
 		if s.PeakReserved != w.Measured {
-			say("under the recorded setting the model comes to %d bytes reserved where the run itself had %d: take the others with as much doubt", s.PeakReserved, w.Measured)
+			say("under the recorded setting the model comes to %s reserved where the run itself had %s: take the others with as much doubt", size(s.PeakReserved), size(w.Measured))
 		}
 		cfg, err := torchmem.ParseConfig(s.Conf)
 		if err != nil {
 			continue
 		}
 		if n := q.Simulate(cfg, torchmem.SimOptions{Capacity: noLimit}).PeakReserved; n != s.PeakReserved {
-			say("the recorded run gave back cached memory when there was no room, and its own figures are with that: with room enough it would have reserved %d bytes", n)
+			say("the recorded run gave back cached memory when there was no room, and its own figures are with that: with room enough it would have reserved %s", size(n))
 		}
 	}
 	if w.Replay.Doubts.Cut {
@@ -490,27 +501,67 @@ func (w *WhatIf) doubts(q *torchmem.Requests) {
 		"time is not modelled: each cudaMalloc, and each time the cache is given back, costs some that is in no figure here",
 	}
 	if w.HasOutside {
-		w.CannotKnow = append(w.CannotKnow, fmt.Sprintf("memory outside PyTorch is added as the report has it (%d bytes at its highest); the CUDA context, a few hundred MiB, and other processes are in no report and come on top", w.Outside))
+		w.CannotKnow = append(w.CannotKnow, fmt.Sprintf("memory outside PyTorch is added as the report has it (%s at its highest); the CUDA context, a few hundred MiB, and other processes are in no report and come on top", size(w.Outside)))
 	} else {
 		w.CannotKnow = append(w.CannotKnow, "memory outside PyTorch (libraries' workspaces, the CUDA context of a few hundred MiB, other processes) is not in the figures; with the report of the same run (--report) what it traced is added")
 	}
 }
 
-// rank sorts the settings from best to worst.
+// rank sorts the settings from best to worst, as SimulateSettings says.
 func (w *WhatIf) rank() {
 	w.Ranked = true
 	sort.SliceStable(w.Settings, func(i, j int) bool {
 		a, b := &w.Settings[i], &w.Settings[j]
 		switch {
-		case a.Failed() != b.Failed():
-			return a.Failed() < b.Failed()
-		case a.SmallestCard != b.SmallestCard:
+		case (a.Failed() > 0) != (b.Failed() > 0):
+			return b.Failed() > 0
+		case a.Failed() > 0 && a.SmallestCard != b.SmallestCard:
 			return a.SmallestCard < b.SmallestCard
 		case a.PeakReserved != b.PeakReserved:
 			return a.PeakReserved < b.PeakReserved
+		case a.SmallestCard != b.SmallestCard:
+			return a.SmallestCard < b.SmallestCard
 		case a.CUDAMallocs != b.CUDAMallocs:
 			return a.CUDAMallocs < b.CUDAMallocs
 		}
 		return len(a.Conf) < len(b.Conf)
 	})
+}
+
+// Chosen are the places of at most n settings that stand for all: the base, the default, what was asked for as far as it
+// fits, from the first on, and the worst.
+func (w *WhatIf) Chosen(n int) []int {
+	worst, base := 0, w.Base()
+	for i := range w.Settings {
+		if w.Settings[i].PeakReserved > w.Settings[worst].PeakReserved {
+			worst = i
+		}
+	}
+	keep := map[int]bool{base: true, worst: true}
+	for i := range w.Settings {
+		if w.Settings[i].IsDefault {
+			keep[i] = true
+		}
+	}
+	seen := map[int64]bool{} // one of several that come to the same will do
+	for i := range keep {
+		seen[w.Settings[i].PeakReserved] = true
+	}
+	for _, again := range [2]bool{false, true} {
+		for i := range w.Settings {
+			if len(keep) >= n {
+				break
+			}
+			if p := w.Settings[i].PeakReserved; again || !seen[p] {
+				keep[i], seen[p] = true, true
+			}
+		}
+	}
+	out := []int{base}
+	for i := range w.Settings {
+		if keep[i] && i != base {
+			out = append(out, i)
+		}
+	}
+	return out
 }
