@@ -355,8 +355,15 @@ func TestBatchKilled(t *testing.T) {
 	nsysmem := build(t)
 	copies(t, filepath.Join(dir, "runs"), n)
 	begin := time.Now()
-	must(t, dir, nil, nsysmem, append([]string{"batch", "runs", "-o", "one", "-q"}, flags...)...)
+	undisturbed := exec.Command(nsysmem, append([]string{"batch", "runs", "-o", "one", "-q"}, flags...)...)
+	undisturbed.Dir = dir
+	if out, err := undisturbed.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	took := time.Since(begin)
+	if peak := peakMemory(undisturbed.ProcessState); peak > 400<<20 {
+		t.Errorf("%d reports took %d MiB of memory", n, peak>>20)
+	}
 
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("%d reports take %v; seed %d", n, took, seed)
