@@ -292,8 +292,9 @@ func (a *analysis) newThread(proc *process, tid int64) *apiThread {
 
 // place joins a moment of a thread to a range.
 //
-//  1. The innermost range open on the thread itself; but an operator's range on a thread that does not carry the
-//     iterations gives way to what the main thread is in, so that a phase holds the work of its backward thread.
+//  1. The innermost range open on the thread itself. With Options.Through, an operator's or library's range on a thread
+//     that does not carry the iterations gives way to what the main thread is in, so that a phase holds all the work
+//     of its backward thread.
 //  2. Else the innermost range open on the main thread of the process, unless the thread is a helper.
 //  3. Else none.
 //
@@ -307,7 +308,7 @@ func (t *apiThread) place(at int64, a *analysis) place {
 		}
 	}
 	if own >= 0 {
-		if !t.isMain && !t.helper && a.spans[own].operator {
+		if (a.opts.Through || t.proc.inferred) && !t.isMain && !t.helper && a.spans[own].operator {
 			if m := t.main.at(at); m >= 0 {
 				return placeOf(m, waySame)
 			}

@@ -49,7 +49,7 @@ func (s *script) op(thread int32, name string, shape int) {
 }
 
 func (s *script) raw(thread int32, name string, shape int) {
-	s.put(Op{Loose: hash(name), Key: hash(fmt.Sprint(name, "/", shape)), Thread: thread, Flags: FlagsOf(name, int64(shape))})
+	s.put(Op{Loose: hash(name), Kind: KindOf(name), Key: hash(fmt.Sprint(name, "/", shape)), Thread: thread, Flags: FlagsOf(name, int64(shape))})
 }
 
 func (s *script) class(thread int32, c Class, size int) {
@@ -421,13 +421,15 @@ func TestInference(t *testing.T) {
 			for range 60 {
 				s.class(1, HtoD, 24)
 			}
+			var steps []int
 			for range o.requests {
 				s.begin()
 				n := 20 + s.r.Intn(30)
-				steps := 12
+				m := 12
 				if !o.even {
-					steps = 8 + s.r.Intn(20)
+					m = 8 + s.r.Intn(20)
 				}
+				steps = append(steps, m)
 				if o.feed {
 					s.class(1, HtoD, 7)
 				}
@@ -435,7 +437,7 @@ func TestInference(t *testing.T) {
 				if o.read {
 					s.class(1, DtoH, 3)
 				}
-				for k := range steps {
+				for k := range m {
 					decode(s, n+k)
 					if o.read {
 						s.class(1, DtoH, 3)
@@ -449,9 +451,13 @@ func TestInference(t *testing.T) {
 			} else {
 				s.check(t, r)
 			}
-			for _, it := range r.Iterations {
-				if len(it.Phases) > 0 {
-					t.Errorf("phases %+v", it.Phases)
+			for k, it := range r.Iterations {
+				n := map[string]int{}
+				for _, p := range it.Phases {
+					n[p.Name]++
+				}
+				if k < len(steps) && (n[PrefillPhase] != 1 || n[DecodePhase] != steps[k]) {
+					t.Errorf("request %d: phases %v, want %d decode steps", k, n, steps[k])
 				}
 			}
 		})
