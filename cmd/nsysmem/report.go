@@ -29,12 +29,7 @@ phase, failed allocations and warnings. Cells hold exact values; what was not co
 			if out.path != "" && out.path != "-" && !isFolder(out.path) && strings.ToLower(filepath.Ext(out.path)) != ".xlsx" {
 				return usage("-o %q: the name must end in .xlsx", out.path)
 			}
-			for _, path := range args {
-				if err := c.workbook(cmd.Context(), path, out, len(args) > 1); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.each(cmd.Context(), args, func(path string) error { return c.workbook(cmd.Context(), path, out, len(args) > 1) })
 		},
 	}
 	c.flags(cmd)
@@ -65,7 +60,7 @@ func (c *common) workbook(ctx context.Context, path string, out *output, several
 	if err := hasWork(rep); err != nil {
 		return err
 	}
-	err = out.write(name, db.given, c.s.out, func(w io.Writer) error { return workbook.Write(w, rep, workbook.Options{}) })
+	err = out.write(ctx, name, db.given, c.s.out, func(w io.Writer) error { return workbook.Write(w, rep, workbook.Options{}) })
 	if err != nil {
 		return err
 	}
