@@ -9,8 +9,8 @@ import (
 
 const mib = int64(1 << 20)
 
-// steps makes a track of so many iterations, 100 ns each, of which the first is warm-up; end gives the level at their ends.
-func steps(n int, end func(i int) int64) *Track {
+// leveled makes a track of so many iterations, 100 ns each, of which the first is warm-up; end gives the level at their ends.
+func leveled(n int, end func(i int) int64) *Track {
 	t := &Track{Tensors: &Tensors{From: "snapshot"}, Levels: []Level{{Kind: "allocated", Peak: 100 * mib}, {Kind: "reserved", Peak: 200 * mib}}}
 	for i := range n {
 		before := end(i - 1)
@@ -34,7 +34,7 @@ func findingsOf(t *Track) map[string]*Finding {
 
 func TestGrowthAllocated(t *testing.T) {
 	level := func(i int) int64 { return int64(max(i-1, 0)) * 3 * mib } // 3 MiB a step from step 2 on
-	tr := steps(8, level)
+	tr := leveled(8, level)
 	for i := range tr.Iterations {
 		at := tr.Iterations[i].Start
 		// A gradient that each step replaces, and what stays.
@@ -66,14 +66,14 @@ func TestGrowthAllocated(t *testing.T) {
 	if f := findingsOf(tr)["growth_allocated"]; f != nil {
 		t.Errorf("found %q where no block stays", f.Text)
 	}
-	if f := findingsOf(steps(8, func(i int) int64 { return int64(i&1) * mib }))["growth_allocated"]; f != nil {
+	if f := findingsOf(leveled(8, func(i int) int64 { return int64(i&1) * mib }))["growth_allocated"]; f != nil {
 		t.Errorf("found %q where the level goes up and down", f.Text)
 	}
 }
 
 func TestFragmentation(t *testing.T) {
 	flat := func(int) int64 { return 0 }
-	tr := steps(4, flat)
+	tr := leveled(4, flat)
 	tr.Tensors.Growth = []Cache{
 		{Iteration: -1, Request: 2 * mib, Free: mib},                                               // not enough
 		{Iteration: 1, Phase: "forward", Request: mib / 2, Free: 64 * mib},                         // of the small pool
