@@ -267,3 +267,6 @@ func (r *Replay) StateAt(event int) []MapSegment {
 	l.run(t, min(event+1, t.n))
 	return l.state()
 }
+
+// Snapshot is where the trace comes from.
+func (r *Replay) Snapshot() *Snapshot { return r.snap }

@@ -37,10 +37,15 @@ func (t *trainer) dataEnd(from, to int) int {
 func (t *trainer) findStreams() {
 	count := map[int32]int{}
 	most := 0
+	n := 0 // work in a row on one stream
 	for i := range t.idx {
 		o := t.at(i)
-		count[o.Stream] += one(o.work())
-		most = max(most, count[o.Stream])
+		n += one(o.work())
+		if i+1 == len(t.idx) || t.at(i+1).Stream != o.Stream {
+			count[o.Stream] += n
+			most = max(most, count[o.Stream])
+			n = 0
+		}
 	}
 	t.aside = map[int32]bool{}
 	for s, n := range count {

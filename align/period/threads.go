@@ -55,13 +55,16 @@ func findCast(ops []Op) (cast, bool) {
 	begins := map[[2]int]int{} // bursts of the second after a fill by the first
 	fill := false
 	hinted, fills := 0, 0
+	t := -1
 	for i := range ops {
 		o := &ops[i]
-		t, ok := at[o.Thread]
-		if !ok {
-			t = len(stats)
-			at[o.Thread] = t
-			stats = append(stats, threadStat{thread: o.Thread, first: i})
+		if t < 0 || o.Thread != stats[t].thread {
+			var ok bool
+			if t, ok = at[o.Thread]; !ok {
+				t = len(stats)
+				at[o.Thread] = t
+				stats = append(stats, threadStat{thread: o.Thread, first: i})
+			}
 		}
 		s := &stats[t]
 		if o.Class == HtoD && lastFeed != t {
@@ -117,8 +120,11 @@ func findCast(ops []Op) (cast, bool) {
 		return cast{}, false
 	}
 	c := cast{main: stats[m].thread, back: make([]bool, len(ops)), ours: make([]bool, len(ops))}
+	t = -1
 	for i := range ops {
-		t := at[ops[i].Thread]
+		if t < 0 || ops[i].Thread != ops[i-1].Thread {
+			t = at[ops[i].Thread]
+		}
 		c.back[i] = isBack[t] || t == m && ops[i].Flags&Backward != 0
 		c.ours[i] = isBack[t] || t == m
 	}
@@ -195,6 +201,9 @@ func pauses(ops []Op, stats []threadStat, at map[int32]int, m int) []window {
 	pause, from := 0, 0
 	fill := false
 	flush := func() {
+		if from == len(out) {
+			return
+		}
 		for _, w := range out[from:] {
 			s := &stats[w.thread]
 			s.windows++
@@ -204,9 +213,12 @@ func pauses(ops []Op, stats []threadStat, at map[int32]int, m int) []window {
 		from = len(out)
 		pause++
 	}
+	t := -1
 	for i := range ops {
 		o := &ops[i]
-		t := at[o.Thread]
+		if t < 0 || o.Thread != ops[i-1].Thread {
+			t = at[o.Thread]
+		}
 		if t == m {
 			flush()
 			if o.work() {

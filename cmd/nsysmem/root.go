@@ -65,7 +65,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 3 the report lacks the data asked for
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%v: see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newBatch(s), newPlot(s), newReport(s), newSummary(s), newInfo(s))
+	root.AddCommand(newBatch(s), newPlot(s), newReport(s), newSummary(s), newInfo(s), newWhatIf(s))
 	return root
 }
 
