@@ -41,7 +41,8 @@ type analysis struct {
 	callStats   map[callKey]*CallStat
 	failed      []failedCall
 	vmm         []int64 // cuMemCreate and alike, by process
-	classes     classes
+	keepBlocks  bool    // blocks are wanted: for themselves, or as tensors
+	keepNames   bool    // names of allocating and freeing calls are wanted
 
 	firstTime, lastTime    int64 // ns; of API calls, ranges and the capture
 	timed                  bool  // firstTime and lastTime are known
@@ -81,6 +82,8 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 		a.threadNames[t.GlobalTID] = t.Name
 	}
 	a.collected(meta)
+	a.keepNames = opts.Blocks || opts.Snapshot != nil
+	a.keepBlocks = a.keepNames
 	a.firstTime, a.lastTime = meta.CaptureStart, meta.CaptureEnd
 	a.timed = a.lastTime > a.firstTime
 	if err := a.readRanges(ctx); err != nil {
@@ -90,6 +93,9 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 		return nil, err
 	}
 	if err := a.readEvents(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.joinSnapshot(); err != nil {
 		return nil, err
 	}
 	a.assemble()

@@ -17,6 +17,9 @@ func (a *analysis) assemble() {
 		}
 	}
 	src.Start, src.End = a.firstTime, a.lastTime
+	for _, p := range a.procs {
+		p.tracks = slices.DeleteFunc(p.tracks, (*track).idle)
+	}
 	a.countFailed()
 	slices.SortFunc(a.failed, compareFailed)
 	procs := slices.Clone(a.procs)
@@ -59,6 +62,12 @@ func (a *analysis) assemble() {
 	})
 }
 
+// idle says that a track has no event. Rows read out of order make such tracks: a free names another device than its
+// allocation, which was not yet met.
+func (t *track) idle() bool {
+	return len(t.levels) == 0 && t.pool.pools == nil && t.gpu.total == GPUUse{} && t.copies.total == GPUUse{}
+}
+
 // ensureTrack gives a process that used CUDA but left no event on any device a track to show its zeros on.
 func (a *analysis) ensureTrack(p *process) {
 	if len(p.tracks) == 0 && (a.rep.Collected.Memory || a.rep.Collected.Kernels) && p.apiSeen {
@@ -88,6 +97,18 @@ func (a *analysis) trackReport(t *track) *Track {
 	}
 	a.ranges(out, p, uses)
 	a.failedAllocs(out, p)
+	if n := t.gpu.aside; n > 0 && len(out.Iterations) > 0 {
+		a.warn("aside", "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: they count for those ranges, in no iteration; --threads through gives them to the phase open at that time",
+			out.PID, out.Device, n)
+	}
+	out.Theory = theory(a.opts)
+	t.sortBlocks()
+	switch {
+	case t.snapshot != nil:
+		a.snapshotTensors(out, t)
+	case a.keepBlocks:
+		a.driverTensors(out, t)
+	}
 	if a.opts.Blocks {
 		a.blocks(out, t)
 	}
@@ -142,6 +163,9 @@ func (a *analysis) rowUses(t *track, out *Track) []Use {
 	})
 	for _, name := range names {
 		l := t.levels[name]
+		if l.peakN == 0 { // never above what it started with
+			l.out.PeakAt = a.rep.Source.Start
+		}
 		out.Levels = append(out.Levels, l.out)
 		mem := l.rowMemory(p)
 		total := wholeTime(&l.out)
@@ -232,6 +256,9 @@ func (a *analysis) iterations(out *Track, p *process, uses []Use) {
 			}
 			if w.span >= 0 && a.spans[w.span].open {
 				n.Truncated = true
+			}
+			if w.kind == rowOther { // the rest of inferred phases is inferred like them
+				ph.Inferred = slices.ContainsFunc(n.Phases, func(p Phase) bool { return p.Inferred })
 			}
 			n.Phases = append(n.Phases, ph)
 		}

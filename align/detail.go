@@ -6,9 +6,8 @@ import (
 	"nsysmem/nsysdb"
 )
 
-// blocks fills a track's blocks, and those that are live at the peak and at the end.
-func (a *analysis) blocks(out *Track, t *track) {
-	p := t.proc
+// sortBlocks puts the blocks of a track in the order of their birth.
+func (t *track) sortBlocks() {
 	sort.Slice(t.blocks, func(i, j int) bool {
 		x, y := &t.blocks[i], &t.blocks[j]
 		if x.start != y.start {
@@ -19,23 +18,33 @@ func (a *analysis) blocks(out *Track, t *track) {
 		}
 		return x.bornN < y.bornN
 	})
-	calls := make(map[int64]string)
-	call := func(corr int64) string {
+}
+
+// callNames gives the name of the allocating or freeing call of a correlation id; empty where it is not known.
+func (a *analysis) callNames(p *process) func(corr int64) string {
+	calls := make(map[int32]string)
+	return func(corr int64) string {
 		if corr <= 0 || int(p.index) >= len(a.allocNames) {
 			return ""
 		}
 		for _, m := range a.allocNames[p.index] {
 			if id, ok := m[corr]; ok {
-				name, ok := calls[int64(id)]
+				name, ok := calls[id]
 				if !ok {
 					name = callName(a.db.String(int64(id)))
-					calls[int64(id)] = name
+					calls[id] = name
 				}
 				return name
 			}
 		}
 		return ""
 	}
+}
+
+// blocks fills a track's blocks, and those that are live at the peak and at the end.
+func (a *analysis) blocks(out *Track, t *track) {
+	p := t.proc
+	call := a.callNames(p)
 	peakN := int64(-1)
 	if l := t.levels["device"]; l != nil {
 		peakN = l.peakN

@@ -80,7 +80,7 @@ func (a *analysis) doubts() {
 				a.warn("lost_frees", "process %d device %d: %d blocks of %s memory were never freed in the report, but their address was allocated anew: they end there",
 					t.PID, t.Device, l.LostFrees, l.Kind)
 			}
-			if levelOrder(l.Kind) >= 4 {
+			if l.Kind == "unknown" || levelOrder(l.Kind) == 9 {
 				a.warn("unknown_kind", "process %d device %d: %d allocations are of memory %q and count for no known level", t.PID, t.Device, l.Allocs, l.Kind)
 			}
 		}
@@ -164,14 +164,15 @@ func (a *analysis) growth(t *Track) {
 
 // flat tells of a driver level that does not move, although work goes on: a framework's cache.
 func (a *analysis) flat(t *Track) {
-	steady, moves := 0, int64(0)
+	steady, moves, net := 0, int64(0), int64(0)
 	for i := range t.Iterations {
 		if it := &t.Iterations[i]; it.Steady() {
 			steady++
 			moves += it.Memory.Allocs + it.Memory.Frees
+			net += it.Memory.Net
 		}
 	}
-	if steady < 2 || moves > int64(steady) || t.Total.Memory.Peak == 0 {
+	if steady < 2 || moves > int64(steady) || max(net, -net) > t.Total.Memory.Peak/100 || t.Total.Memory.Peak == 0 {
 		return
 	}
 	a.find(t, "flat_cache", "info", fmt.Sprintf("the driver's level is flat over %d steady iterations: a framework keeps the memory in its cache, and what its tensors use in each phase is not visible here", steady),

@@ -15,6 +15,7 @@ type gpuSum struct {
 	total   GPUUse
 	totalE  int64 // end of the last stretch counted as busy
 	attr    Attribution
+	aside   int64 // kernels in operators' and libraries' ranges of other threads than the main one
 	kernels map[statKey]*KernelStat
 	last    int64 // start of the last kernel, to see whether they are in order
 }
@@ -191,6 +192,9 @@ func (k *kernelSum) add(w *work) error {
 			g.attr.NoLaunch++
 		case at.way() == waySame:
 			g.attr.SameThread++
+			if s := &a.spans[at.span()]; s.operator && s.thread != k.track.proc.main && !s.thread.helper && !k.track.proc.inferred {
+				g.aside++
+			}
 		case at.way() == wayOther:
 			g.attr.OtherThread++
 		default:

@@ -22,9 +22,6 @@ func (a *analysis) iterate(ctx context.Context, re *regexp.Regexp) error {
 	}
 	chosen := make(map[*process]*family)
 	for try := 0; ; try++ {
-		if a.classes.byID == nil {
-			a.classes.byID = make([]uint8, 1<<16)
-		}
 		a.inclusive = nil
 		if err := a.readCalls(ctx); err != nil {
 			return err
@@ -59,6 +56,7 @@ func (a *analysis) iterate(ctx context.Context, re *regexp.Regexp) error {
 		a.settle(p, fams[p], chosen[p])
 	}
 	a.group()
+	a.keepBlocks = a.keepBlocks || a.allocatesAllAlong()
 	return nil
 }
 
@@ -230,4 +228,35 @@ func (p *process) group(r int32) int32 {
 		return 0
 	}
 	return p.groups[r]
+}
+
+// allocatesAllAlong says that in some process most of the later iterations spend time in allocating calls: then the
+// driver's blocks may be the tensors, and are kept.
+func (a *analysis) allocatesAllAlong() bool {
+	for _, p := range a.procs {
+		busy := make([]uint8, len(p.iters)) // 1 allocates, 2 frees
+		for i := range a.spans {
+			s := &a.spans[i]
+			if s.proc != p.index || s.row < 0 || p.rows[s.row].iter < 0 {
+				continue
+			}
+			k := p.rows[s.row].iter
+			if a.apiUse[i].AllocNS > 0 {
+				busy[k] |= 1
+			}
+			if a.apiUse[i].FreeNS > 0 {
+				busy[k] |= 2
+			}
+		}
+		n := 0
+		for _, b := range busy[len(busy)/2:] {
+			if b == 3 {
+				n++
+			}
+		}
+		if half := len(busy) - len(busy)/2; half > 0 && 4*n >= 3*half {
+			return true
+		}
+	}
+	return false
 }

@@ -26,7 +26,7 @@ func levelName(kind int64) string {
 
 // levelOrder sorts levels for output: device first.
 func levelOrder(name string) int {
-	for i, s := range []string{"device", "managed", "pinned", "pageable", "unknown"} {
+	for i, s := range []string{"device", "allocated", "reserved", "managed", "pinned", "pageable", "unknown"} {
 		if s == name {
 			return i
 		}

@@ -61,6 +61,9 @@ type Track struct {
 	Inferred       *Inferred // with Options.Infer InferAlways, where ranges tell the iterations; else nil
 	Total          Use       // the whole track, events outside every range too
 
+	Tensors *Tensors // what tensors hold; nil where neither a snapshot nor the driver tells
+	Theory  *Theory  // nil unless Options.Params
+
 	Failed     []FailedAlloc // in time order
 	LiveAtEnd  []Block       // device kinds and managed, largest first; nil unless Options.Blocks
 	LiveAtPeak []Block       // device kinds, at the device level's peak, largest first; nil unless Options.Blocks

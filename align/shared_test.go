@@ -39,16 +39,21 @@ func exports(t testing.TB) []string {
 
 func analyze(t testing.TB, path string, opts Options) *Report {
 	t.Helper()
+	rep, err := analyzeErr(t, path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+func analyzeErr(t testing.TB, path string, opts Options) (*Report, error) {
+	t.Helper()
 	db, err := nsysdb.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	rep, err := Analyze(context.Background(), db, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rep
+	return Analyze(context.Background(), db, opts)
 }
 
 type expectedRow struct {

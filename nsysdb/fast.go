@@ -63,7 +63,7 @@ func (p *pageScan) row(rowid int64, rec []byte, whole bool) error {
 	n := p.n
 	s := p.dec.shape(rec)
 	switch {
-	case whole && (s == nil || s.size != int64(len(rec))):
+	case whole && !s.fits(rec):
 		return p.db.file.damaged("table %s has a row that makes no sense", p.t.name)
 	case s != nil && !s.odd && !s.texts && int(s.end) <= len(rec):
 		for i := range s.slots {

@@ -153,7 +153,7 @@ func (r *nvtxReader) readPages(ctx context.Context, db *DB, t *table) error {
 	defer odd.close()
 	row := func(rowid int64, rec []byte, whole bool) error {
 		s := d.shape(rec)
-		if whole && (s == nil || s.size != int64(len(rec))) {
+		if whole && !s.fits(rec) {
 			return db.file.damaged("table %s has a row that makes no sense", t.name)
 		}
 		if s == nil || s.odd || s.texts && !db.file.utf8 || int(s.end) > len(rec) {

@@ -63,6 +63,7 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	g.IntVar(&f.picture.DPI, "dpi", 0, "dots an inch, which sets how large text is; default 100")
 	g.StringVar(&f.picture.Font, "font", "", "font `file` for characters that the built-in font lacks")
 	g.StringVar(&f.picture.Title, "title", "", "`title` in place of the report's name")
+	g.BoolVar(&f.picture.Linear, "linear", false, "one scale for all of the timeline, rather than squeezing set-up and long first iterations")
 	g.BoolVar(&f.picture.SinceFirst, "since-first", false, "count time from the first event in view")
 	return cmd
 }

@@ -20,6 +20,10 @@ type streams struct {
 // common are the flags that every command on reports has.
 type common struct {
 	s         *streams
+	snapshot  string
+	params    int64
+	dtype     string
+	optimizer string
 	quiet     bool
 	iteration string
 	domain    string
@@ -61,7 +65,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 3 the report lacks the data asked for
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%v: see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newPlot(s), newReport(s), newSummary(s), newInfo(s))
+	root.AddCommand(newBatch(s), newPlot(s), newReport(s), newSummary(s), newInfo(s), newWhatIf(s))
 	return root
 }
 
@@ -83,14 +87,24 @@ func (c *common) flags(cmd *cobra.Command) {
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "no progress and no warnings on stderr")
 	f.StringVar(&c.iteration, "iteration", "", "regular `expression` that the names of iteration ranges match: a name, domain:name or outer/inner path; default: found")
 	f.StringVar(&c.domain, "domain", "", "look for iterations in this NVTX `domain` only (\":\" is the default domain)")
-	f.StringVar(&c.threads, "threads", "any", "`any` gives work of a thread without ranges (PyTorch's backward) to the range open on the iterations' thread; same does not, as NVIDIA's own scripts")
+	f.StringVar(&c.threads, "threads", "any", "`any` gives work of a thread without an open range (PyTorch's backward) to the range open on the iterations' thread; through does so too where a framework's or library's own range is open; same never does, as NVIDIA's own scripts")
 	f.StringVar(&c.infer, "infer", "auto", "infer iterations and phases from the GPU work: `auto` where there are no ranges for them, always also to compare with the ranges, or off")
+	f.StringVar(&c.snapshot, "snapshot", "", "PyTorch memory snapshot of the same run, a `file` that torch.cuda.memory._dump_snapshot wrote")
+	f.Int64Var(&c.params, "params", 0, "`number` of the model's parameters, to put theory beside measurement")
+	f.StringVar(&c.dtype, "dtype", "float32", "`type` of the parameters, for --params: float64, float32, float16, bfloat16 or float8")
+	f.StringVar(&c.optimizer, "optimizer", "adamw", "optimizer, for --params: `sgd`, sgd-momentum, adam, adamw or none")
 	f.StringVar(&c.process, "process", "", "only this process, by `pid or name`")
 	f.IntVar(&c.device, "device", 0, "only this device, by the process's own `number`")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		c.hasDevice = cmd.Flags().Changed("device")
-		if c.threads != "any" && c.threads != "same" {
-			return usage("--threads %q: say any or same", c.threads)
+		if c.threads != "any" && c.threads != "through" && c.threads != "same" {
+			return usage("--threads %q: say any, through or same", c.threads)
+		}
+		if c.params < 0 {
+			return usage("--params %d: say how many parameters the model has", c.params)
+		}
+		if err := align.CheckTheory(c.dtype, c.optimizer); err != nil {
+			return usage("--dtype, --optimizer: %v", err)
 		}
 		if _, ok := inferModes[c.infer]; !ok {
 			return usage("--infer %q: say auto, always or off", c.infer)
@@ -102,7 +116,7 @@ func (c *common) flags(cmd *cobra.Command) {
 var inferModes = map[string]align.Infer{"auto": align.InferAuto, "always": align.InferAlways, "off": align.InferOff}
 
 func (c *common) options() align.Options {
-	return align.Options{Infer: inferModes[c.infer], Iteration: c.iteration, Domain: c.domain, SameThread: c.threads == "same"}
+	return align.Options{Infer: inferModes[c.infer], Params: c.params, DType: c.dtype, Optimizer: c.optimizer, Iteration: c.iteration, Domain: c.domain, SameThread: c.threads == "same", Through: c.threads == "through"}
 }
 
 // reports checks that a command was given reports.

@@ -218,6 +218,7 @@ func (p *painter) text(s string, x, y vg.Length, st style) {
 	}
 	runes := []rune(s)
 	last := rune(0)
+	var outlines vg.Path
 	for i := 0; i < len(runes); {
 		j := i
 		for j < len(runes) && plain(runes[j]) {
@@ -237,12 +238,16 @@ func (p *painter) text(s string, x, y vg.Length, st style) {
 		pt := vg.Point{X: x, Y: y}
 		if face := p.fonts.face(r, bold); face == nil {
 			p.stroke(box(pt, size), p.pt(0.7), st.color, nil)
-		} else if path := p.fonts.outline(face, r, pt, size); len(path) > 0 {
-			p.c.Fill(path)
+		} else {
+			outlines = append(outlines, p.fonts.outline(face, r, pt, size)...)
 		}
 		x += vg.Length(p.fonts.advance(r, bold)) * size
 		last = r
 		i++
+	}
+	if len(outlines) > 0 { // at once: a fill costs more than a glyph
+		p.c.SetColor(st.color)
+		p.c.Fill(outlines)
 	}
 }
 

@@ -1,0 +1,339 @@
+package batch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sort"
+
+	"nsysmem/align"
+)
+
+// A comparison is what the records of a batch come to. It holds a few figures for each run and phase; iterations are read
+// from the records as they are needed, one run at a time.
+type comparison struct {
+	out  string
+	runs []*recordHead // of the reports that are done, in the plan's order; without their phases
+	refs []ref         // all tracks of those
+	all  []bar         // every report's tracks, failed and missing ones too
+
+	failed  []Failure
+	missing []Input
+	reports int
+
+	phases []phase // in an order that keeps that of every run
+	groups []group // ranks that belong together; of a batch without ranks, all runs
+	ranked bool    // groups are of ranks
+
+	cache struct {
+		run  int
+		its  [][]iteration
+		used bool
+	}
+}
+
+// A ref is a track of a run.
+type ref struct {
+	run, track int
+	label      string
+	first      int // place of its first iteration among those of all runs
+	n          int // iterations
+}
+
+// A bar is a column of the picture.
+type bar struct {
+	label  string
+	ref    int // place in refs; -1 where there is none
+	failed bool
+}
+
+// A phase is one path over all runs.
+type phase struct {
+	path    string
+	depth   int
+	figures map[int]phaseFigures // by place in refs
+}
+
+// phaseFigures are what is compared of a phase of a track.
+type phaseFigures struct {
+	iterations, calls       int64
+	duration                int64 // ns, median
+	peak, need              int64 // bytes, highest
+	needMedian, netMedian   int64 // bytes
+	kernels, kernelNS       int64 // median
+	allocNS, syncNS, copied int64 // median; ns, ns, bytes
+	inferred                bool
+}
+
+// compare reads the heads of all records of a plan.
+func compare(out string, p *plan) (*comparison, error) {
+	c := &comparison{out: out, reports: len(p.Reports)}
+	c.cache.run = -1
+	order := make(map[string]int)
+	iterations := 0
+	for i := range p.Reports {
+		in := &p.Reports[i]
+		h, err := readHead(in.record(out))
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && !damaged(err):
+			return nil, err
+		case err != nil || !h.current(in, p.Version, p.Settings):
+			c.missing = append(c.missing, *in)
+			c.all = append(c.all, bar{label: in.Name, ref: -1, failed: true})
+			continue
+		case h.Error != "":
+			c.failed = append(c.failed, Failure{in.Name, in.Path, h.Error})
+			c.all = append(c.all, bar{label: in.Name, ref: -1, failed: true})
+			continue
+		}
+		for k := range h.Tracks {
+			t := &h.Tracks[k]
+			r := ref{run: len(c.runs), track: k, label: h.label(k), first: iterations, n: t.Iterations}
+			iterations += t.Iterations
+			c.addPhases(t.Phases, len(c.refs), order)
+			t.Phases = nil
+			c.all = append(c.all, bar{label: r.label, ref: len(c.refs)})
+			c.refs = append(c.refs, r)
+		}
+		c.runs = append(c.runs, h)
+	}
+	c.lastOther()
+	c.group()
+	return c, nil
+}
+
+// damaged says whether a record was there but could not be understood, which is as good as none.
+func damaged(err error) bool {
+	var path *fs.PathError
+	return !errors.As(err, &path)
+}
+
+// addPhases adds the phases of a track. A path that no run had before goes behind the one before it in this run.
+func (c *comparison) addPhases(stats []align.PhaseStat, at int, known map[string]int) {
+	last := -1
+	for i := range stats {
+		s := &stats[i]
+		k, ok := known[s.Path]
+		if !ok {
+			k = last + 1
+			c.phases = slices.Insert(c.phases, k, phase{path: s.Path, depth: s.Depth, figures: make(map[int]phaseFigures)})
+			for j := k; j < len(c.phases); j++ {
+				known[c.phases[j].path] = j
+			}
+		}
+		last = k
+		c.phases[k].figures[at] = phaseFigures{int64(s.Iterations), int64(s.Calls), s.DurationNS, s.Max.Memory.Peak, s.Max.Memory.Need,
+			s.Median.Memory.Need, s.Median.Memory.Net, s.Median.GPU.Kernels, s.Median.GPU.KernelNS,
+			s.Median.API.AllocNS, s.Median.API.SyncNS, s.Median.GPU.H2D + s.Median.GPU.D2H + s.Median.GPU.D2D, s.Inferred}
+	}
+}
+
+// lastOther moves the row for what no phase covers to the end.
+func (c *comparison) lastOther() {
+	i := slices.IndexFunc(c.phases, func(p phase) bool { return p.path == align.OtherPhase })
+	if i >= 0 {
+		other := c.phases[i]
+		c.phases = append(slices.Delete(c.phases, i, i+1), other)
+	}
+}
+
+func (c *comparison) track(r *ref) (*recordHead, *track) {
+	h := c.runs[r.run]
+	return h, &h.Tracks[r.track]
+}
+
+// iterations are those of a track. The run's record stays at hand for the next call.
+func (c *comparison) iterations(r *ref) ([]iteration, error) {
+	if !c.cache.used || c.cache.run != r.run {
+		rec, err := readRecord(c.runs[r.run].record(c.out), true)
+		if err != nil {
+			return nil, err
+		}
+		if rec.Input != c.runs[r.run].Input {
+			return nil, fmt.Errorf("batch: record of %q changed while all were compared: run nsysmem batch merge again", rec.Path)
+		}
+		c.cache.run, c.cache.its, c.cache.used = r.run, rec.Iterations, true
+	}
+	return c.cache.its[r.track], nil
+}
+
+// A group is tracks that are compared with each other by the number of their iterations.
+type group struct {
+	name    string
+	members []int // places in refs
+	rows    []spreadRow
+}
+
+// group puts the ranks of one job together.
+func (c *comparison) group() {
+	at := make(map[string]int)
+	for i := range c.refs {
+		_, t := c.track(&c.refs[i])
+		if t.Rank < 0 {
+			continue
+		}
+		k, ok := at[t.Group]
+		if !ok {
+			k = len(c.groups)
+			at[t.Group] = k
+			c.groups = append(c.groups, group{name: t.Group})
+		}
+		c.groups[k].members = append(c.groups[k].members, i)
+	}
+	c.ranked = len(c.groups) > 0
+	for i := range c.groups {
+		slices.SortStableFunc(c.groups[i].members, func(a, b int) int {
+			_, x := c.track(&c.refs[a])
+			_, y := c.track(&c.refs[b])
+			return cmp.Compare(x.Rank, y.Rank)
+		})
+	}
+	if !c.ranked && len(c.refs) > 0 {
+		g := group{name: "all runs"}
+		for i := range c.refs {
+			g.members = append(g.members, i)
+		}
+		c.groups = append(c.groups, g)
+	}
+}
+
+// A spread is the least, median and greatest of a figure over the members of a group that have it.
+type spread struct {
+	n             int
+	low, mid, top int64
+	who           int // place in refs of the first that has the greatest
+}
+
+// Figures of a spreadRow.
+const (
+	ofPeak = iota
+	ofNeed
+	ofEnd
+	ofKernels
+	ofTime
+	figures
+)
+
+// A spreadRow is one iteration over the members of a group.
+type spreadRow struct {
+	key  iterationKey
+	n    int // members that have the iteration
+	have [figures]spread
+}
+
+// An iterationKey tells iterations of a track apart: by their number, and where a program counts anew, by how often the
+// number came before.
+type iterationKey struct {
+	before, index int
+}
+
+func (a iterationKey) compare(b iterationKey) int {
+	return cmp.Or(cmp.Compare(a.before, b.before), cmp.Compare(a.index, b.index))
+}
+
+// keys calls f for each iteration of a track with its key.
+func keys(its []iteration, f func(k iterationKey, it *iteration)) {
+	seen := make(map[int]int)
+	for i := range its {
+		it := &its[i]
+		n := seen[it.Index]
+		seen[it.Index] = n + 1
+		f(iterationKey{n, it.Index}, it)
+	}
+}
+
+// spreadBytes bounds what is held to find medians: where a group's iterations are more than that, its records are read
+// once for each part of them. Tests lower it.
+var spreadBytes = 48 << 20
+
+// spreadGroups fills the rows of all groups.
+func (c *comparison) spreadGroups() error {
+	for i := range c.groups {
+		if err := c.spreadGroup(&c.groups[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *comparison) spreadGroup(g *group) error {
+	at := make(map[iterationKey]int)
+	for _, m := range g.members {
+		its, err := c.iterations(&c.refs[m])
+		if err != nil {
+			return err
+		}
+		keys(its, func(k iterationKey, _ *iteration) { at[k] = 0 })
+	}
+	g.rows = make([]spreadRow, 0, len(at))
+	for k := range at {
+		g.rows = append(g.rows, spreadRow{key: k})
+	}
+	slices.SortFunc(g.rows, func(a, b spreadRow) int { return a.key.compare(b.key) })
+	for i := range g.rows {
+		at[g.rows[i].key] = i
+	}
+	part := max(spreadBytes/(8*figures*len(g.members)), 1)
+	for from := 0; from < len(g.rows); from += part {
+		if err := c.spreadPart(g, at, from, min(from+part, len(g.rows))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// value is a figure of one member.
+type value struct {
+	v   int64
+	who int32
+}
+
+func (c *comparison) spreadPart(g *group, at map[iterationKey]int, from, to int) error {
+	values := make([][figures][]value, to-from)
+	for _, m := range g.members {
+		r := &c.refs[m]
+		its, err := c.iterations(r)
+		if err != nil {
+			return err
+		}
+		has := &c.runs[r.run].Collected
+		keys(its, func(k iterationKey, it *iteration) {
+			i := at[k]
+			if i < from || i >= to {
+				return
+			}
+			g.rows[i].n++
+			add := func(figure int, known bool, v int64) {
+				if known {
+					list := &values[i-from][figure]
+					*list = append(*list, value{v, int32(m)})
+				}
+			}
+			add(ofPeak, has.Memory, it.Memory.Peak)
+			add(ofNeed, has.Memory, it.Memory.Need)
+			add(ofEnd, has.Memory, it.Memory.End)
+			add(ofKernels, has.Kernels, it.GPU.KernelNS)
+			add(ofTime, !it.Truncated, it.End-it.Start)
+		})
+	}
+	for i := range values {
+		for k := range values[i] {
+			g.rows[from+i].have[k] = newSpread(values[i][k])
+		}
+	}
+	return nil
+}
+
+// newSpread sorts values; of two equal ones the earlier member counts. Of an even number the lower middle one is the
+// median, so that it is one that was measured.
+func newSpread(values []value) spread {
+	if len(values) == 0 {
+		return spread{who: -1}
+	}
+	sort.SliceStable(values, func(i, j int) bool { return values[i].v < values[j].v })
+	top := values[len(values)-1].v
+	first := sort.Search(len(values), func(i int) bool { return values[i].v >= top })
+	return spread{len(values), values[0].v, values[(len(values)-1)/2].v, top, int(values[first].who)}
+}

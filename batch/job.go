@@ -1,0 +1,167 @@
+package batch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"nsysmem/align"
+	"nsysmem/internal/export"
+	"nsysmem/nsysdb"
+	"nsysmem/render/plot"
+	"nsysmem/render/summary"
+	"nsysmem/render/workbook"
+)
+
+// do makes the result of one report. reason is why the report failed; err is why the batch cannot go on.
+//
+//  1. The files are made in a stage.
+//  2. The record of an earlier result is removed: from here until step 5 there is no result.
+//  3. The files get their names.
+//  4. Files of the earlier result that the new one lacks are removed.
+//  5. The record gets its name.
+//
+// A process that ends between any two steps leaves a report that is done again.
+func do(ctx context.Context, in Input, o *Options) (reason, err error) {
+	s, err := newStage(o.Out, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer s.remove()
+	rec, reason := attempt(ctx, in, o, s)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if reason != nil {
+		s.files = nil
+		rec = &record{recordHead: recordHead{Input: in, Error: reason.Error()}}
+	}
+	rec.Version, rec.Settings = o.Version, o.settings()
+	if rec.Outputs, err = s.outputs(); err != nil {
+		return reason, fmt.Errorf("batch: %w", err)
+	}
+
+	name := in.record(o.Out)
+	old, _ := readHead(name)
+	err = removeFile(name)
+	if err == nil {
+		err = s.place()
+	}
+	if err == nil && old != nil {
+		err = removeOld(o.Out, old.Outputs, rec.Outputs)
+	}
+	if err == nil {
+		s.files = nil
+		err = s.file(name, rec.write)
+	}
+	if err == nil {
+		err = s.place()
+	}
+	if err != nil {
+		return reason, fmt.Errorf("batch: %q: %w", in.Path, err)
+	}
+	return reason, nil
+}
+
+// removeOld removes files of an earlier result that the new one does not have.
+func removeOld(out string, old, now []file) error {
+	have := make(map[string]bool, len(now))
+	for _, f := range now {
+		have[f.Path] = true
+	}
+	for _, f := range old {
+		if have[f.Path] || !filepath.IsLocal(filepath.FromSlash(f.Path)) {
+			continue
+		}
+		path := filepath.Join(out, f.Path)
+		if err := removeFile(path); err != nil {
+			return err
+		}
+		if filepath.Base(path) == "data.parquet" {
+			os.Remove(filepath.Dir(path)) // an empty partition; where it is not empty, it stays
+		}
+	}
+	return nil
+}
+
+// attempt makes the files of one report in a stage. A defect that shows in one report costs that report alone.
+func attempt(ctx context.Context, in Input, o *Options, s *stage) (rec *record, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			rec, err = nil, fmt.Errorf("%q: internal error: %v", in.Path, r)
+			o.warn("%s: internal error: %v\n%s", in.Path, r, debug.Stack())
+		}
+	}()
+	db, err := export.Open(ctx, in.Path, s.dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rep, err := o.Analyze(ctx, db, in.Path, align.Options{Blocks: o.Workbook || o.Allocations, Kernels: o.Workbook, Spans: o.Plot})
+	if err != nil {
+		return nil, err
+	}
+	rec = newRecord(in, rep, ranks(db.Meta()))
+	err = s.file(in.output(o.Out, ".json"), func(w io.Writer) error { return summary.WriteJSON(w, rep) })
+	if err == nil && o.Plot && rep.Collected.Memory {
+		err = pictures(ctx, db.DB, rep, in, o, s)
+	}
+	if err == nil && o.Workbook {
+		err = s.file(in.output(o.Out, ".xlsx"), func(w io.Writer) error {
+			b := bufio.NewWriter(w)
+			if err := workbook.Write(b, rep, workbook.Options{TempDir: s.dir}); err != nil {
+				return err
+			}
+			return b.Flush()
+		})
+	}
+	if err == nil {
+		err = tables(rep, rec, o, s)
+	}
+	return rec, err
+}
+
+// ranks are the MPI ranks that a report gives its processes, by pid.
+func ranks(meta *nsysdb.Meta) map[int64]int64 {
+	out := make(map[int64]int64, len(meta.MPIRanks))
+	for gpid, rank := range meta.MPIRanks {
+		out[nsysdb.PID(gpid)] = rank
+	}
+	return out
+}
+
+// pictures draws each track of a report.
+func pictures(ctx context.Context, db *nsysdb.DB, rep *align.Report, in Input, o *Options, s *stage) error {
+	for _, t := range rep.Tracks {
+		part := ""
+		if len(rep.Tracks) > 1 {
+			part = fmt.Sprintf(".p%d-gpu%d", t.PID, t.Device)
+		}
+		windows, err := plot.Windows(rep, t, plot.Options{})
+		if err != nil {
+			return err
+		}
+		curves, err := align.Curves(ctx, db, rep, windows)
+		if err != nil {
+			return err
+		}
+		err = s.file(in.output(o.Out, part+".png"), func(w io.Writer) error {
+			_, err := plot.Write(w, "png", rep, t, curves, plot.Options{})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupted says whether an error is that of a context that was ended.
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

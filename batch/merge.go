@@ -1,0 +1,124 @@
+package batch
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"nsysmem/render/plot"
+	"nsysmem/render/workbook"
+)
+
+// Merge compares what the shares of a batch have finished: it writes batch.xlsx and batch.png, and removes from the data
+// set the runs that are not of this batch. It reads the records alone, never a report. The same results give the same
+// bytes, whoever made them.
+func Merge(ctx context.Context, out string) (*Outcome, error) {
+	p, err := readPlan(out)
+	if err != nil {
+		return nil, err
+	}
+	c, err := compare(out, p)
+	if err != nil {
+		return nil, err
+	}
+	result := &Outcome{Done: len(c.runs), Failed: c.failed, Missing: c.missing}
+	if err := c.spreadGroups(); err != nil {
+		return nil, err
+	}
+	s, err := newStage(out, ".merge")
+	if err != nil {
+		return nil, err
+	}
+	defer s.remove()
+
+	book, picture := filepath.Join(out, "batch.xlsx"), filepath.Join(out, "batch.png")
+	var failed error
+	err = s.file(book, func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		if err := workbook.WriteBook(b, c.book(&failed), workbook.Options{TempDir: s.dir}); err != nil {
+			return err
+		}
+		return b.Flush()
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("batch: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	runs := c.picture()
+	if err := c.lines(runs); err != nil {
+		return nil, err
+	}
+	err = s.file(picture, func(w io.Writer) error { return plot.WriteRuns(w, "png", runs, plot.Options{}) })
+	if err == nil {
+		err = s.place()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("batch: %w", err)
+	}
+	result.Files = []string{book, picture}
+	return result, dropPartitions(out, p)
+}
+
+// dropPartitions removes runs of an earlier batch from the data set: their own file, and the folder where nothing else is
+// in it. Those of reports that are being done elsewhere are in the plan and stay.
+func dropPartitions(out string, p *plan) error {
+	names := make(map[string]bool, len(p.Reports))
+	for i := range p.Reports {
+		names[p.Reports[i].Name] = true
+	}
+	found, err := filepath.Glob(filepath.Join(escapeGlob(filepath.Join(out, "data")), "*", partition+"*", "data.parquet"))
+	if err != nil {
+		return fmt.Errorf("batch: %w", err)
+	}
+	for _, file := range found {
+		dir := filepath.Dir(file)
+		if names[strings.TrimPrefix(filepath.Base(dir), partition)] {
+			continue
+		}
+		if err := removeFile(file); err != nil {
+			return fmt.Errorf("batch: %w", err)
+		}
+		os.Remove(dir)
+	}
+	return nil
+}
+
+// Wait returns once every report of a batch has a result or failed, or with ctx's error. It looks every so often, and
+// tells how many are missing where that has changed.
+func Wait(ctx context.Context, out string, every time.Duration, tell func(missing int)) error {
+	last := -1
+	for {
+		missing := -1
+		if p, err := readPlan(out); err == nil {
+			missing = 0
+			for i := range p.Reports {
+				in := &p.Reports[i]
+				if h, err := readHead(in.record(out)); err != nil || !h.current(in, p.Version, p.Settings) {
+					missing++
+				}
+			}
+		}
+		if missing == 0 {
+			return nil
+		}
+		if missing != last && missing > 0 {
+			tell(missing)
+		}
+		last = missing
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(every):
+		}
+	}
+}

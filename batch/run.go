@@ -1,0 +1,106 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Run does the reports of a share that have no result yet, o.Jobs at once. It ends early only where ctx is done, with
+// ctx's error, or where the folder cannot be written; a report that fails stands in the outcome.
+func Run(ctx context.Context, inputs []Input, o Options) (*Outcome, error) {
+	for _, dir := range []string{stateDir(o.Out), filepath.Join(o.Out, "reports")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("batch: %w", err)
+		}
+	}
+	var mu sync.Mutex // guards the outcome, and makes callbacks come one at a time
+	if warn := o.Warn; warn != nil {
+		o.Warn = func(s string) {
+			mu.Lock()
+			defer mu.Unlock()
+			warn(s)
+		}
+	}
+	if err := writePlan(inputs, &o); err != nil {
+		return nil, err
+	}
+	r := &runner{o: &o, mu: &mu, out: &Outcome{}}
+	own := o.Shard.take(inputs)
+	r.p.Total = len(own)
+	for _, in := range own {
+		if finished(&in, &o) {
+			r.out.Done++
+			r.out.Kept++
+			continue
+		}
+		r.todo = append(r.todo, in)
+		r.p.TotalBytes += max(in.Size, 0)
+	}
+	r.p.Done, r.p.Kept = r.out.Kept, r.out.Kept
+	if o.Progress != nil {
+		o.Progress(r.p)
+	}
+	return r.out, r.run(ctx)
+}
+
+// A runner does reports.
+type runner struct {
+	o    *Options
+	todo []Input
+
+	mu  *sync.Mutex
+	out *Outcome
+	p   Progress
+}
+
+func (r *runner) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan Input)
+	var jobs sync.WaitGroup
+	for range min(max(r.o.Jobs, 1), max(len(r.todo), 1)) {
+		jobs.Go(func() {
+			for in := range next {
+				begin := time.Now()
+				reason, err := do(ctx, in, r.o)
+				if err != nil {
+					cancel(err) // the first one stays the cause
+					continue
+				}
+				r.done(in, reason, time.Since(begin))
+			}
+		})
+	}
+	for _, in := range r.todo {
+		select {
+		case next <- in:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(next)
+	jobs.Wait()
+	return context.Cause(ctx)
+}
+
+func (r *runner) done(in Input, reason error, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.p.Done++
+	if reason == nil {
+		r.out.Done++
+	} else {
+		r.p.Failed++
+		r.out.Failed = append(r.out.Failed, Failure{in.Name, in.Path, reason.Error()})
+	}
+	r.p.Bytes += max(in.Size, 0)
+	r.p.Input, r.p.Err, r.p.Took = &in, reason, took
+	if r.o.Progress != nil {
+		r.o.Progress(r.p)
+	}
+}

@@ -1,0 +1,107 @@
+package batch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A stage is a folder in which files are made before they get their names. It lies in the batch's own folder, so that
+// renaming is one step of the file system.
+type stage struct {
+	out   string
+	dir   string
+	files []staged
+}
+
+type staged struct {
+	temp, final string
+}
+
+// stageMark parts the name of what is made from the random part of a stage's folder. No run's name has it.
+const stageMark = "~"
+
+// newStage makes a stage for what has the given name, and removes those that an earlier process left behind. Of a
+// report's own there is one at a time; of what every share makes, which has a name with a dot before it, only old ones
+// were left behind.
+func newStage(out, name string) (*stage, error) {
+	parent := filepath.Join(stateDir(out), "making")
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return nil, fmt.Errorf("batch: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(escapeGlob(parent), name+stageMark+"*"))
+	if err == nil {
+		for _, dir := range left {
+			if info, err := os.Stat(dir); name[0] != '.' || err == nil && time.Since(info.ModTime()) > time.Hour {
+				os.RemoveAll(dir)
+			}
+		}
+	}
+	dir, err := os.MkdirTemp(parent, name+stageMark)
+	if err != nil {
+		return nil, fmt.Errorf("batch: %w", err)
+	}
+	return &stage{out: out, dir: dir}, nil
+}
+
+func escapeGlob(s string) string {
+	if filepath.Separator == '\\' {
+		return s // no escapes there, and no such characters but "["
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}
+
+// file makes one file, which place gives its final name. It is on the disk before it has that name: after a power cut
+// there is no empty file either.
+func (s *stage) file(final string, write func(io.Writer) error) (err error) {
+	temp := filepath.Join(s.dir, fmt.Sprintf("%d%s", len(s.files), filepath.Ext(final)))
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %q: %w", final, err)
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err != nil {
+		return fmt.Errorf("write %q: %w", final, err)
+	}
+	s.files = append(s.files, staged{temp, final})
+	return nil
+}
+
+// outputs are the files made so far.
+func (s *stage) outputs() ([]file, error) {
+	var all []file
+	for _, f := range s.files {
+		info, err := os.Stat(f.temp)
+		if err != nil {
+			return nil, err
+		}
+		rel, err := filepath.Rel(s.out, f.final)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, file{filepath.ToSlash(rel), info.Size()})
+	}
+	return all, nil
+}
+
+// place gives all files their names, in the order in which they were made.
+func (s *stage) place() error {
+	for _, f := range s.files {
+		if err := os.MkdirAll(filepath.Dir(f.final), 0o755); err != nil {
+			return err
+		}
+		if err := os.Rename(f.temp, f.final); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stage) remove() { os.RemoveAll(s.dir) }

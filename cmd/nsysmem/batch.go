@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nsysmem/align"
+	"nsysmem/batch"
+	"nsysmem/internal/export"
+)
+
+// batchFlags are the flags of batch as they are given.
+type batchFlags struct {
+	out                         string
+	jobs                        int
+	shard, rank                 string
+	plot, workbook, allocations bool
+}
+
+func newBatch(s *streams) *cobra.Command {
+	c := &common{s: s}
+	f := &batchFlags{}
+	cmd := &cobra.Command{
+		Use:   "batch RUNS... -o FOLDER",
+		Short: "Do many reports and compare them, on one machine or a cluster",
+		Long: `batch does every report that RUNS names and compares them. RUNS are reports, folders, which are searched for .sqlite
+files and, with nsys on PATH, .nsys-rep files, patterns such as 'runs/*/rank?.sqlite', and lists @FILE with one of these
+a line. The folder gets
+
+  batch.xlsx          runs, iterations of all runs, phases by runs, spread over ranks, failures
+  batch.png           peak of each run, level by iteration with the range over ranks
+  reports/NAME.json   the summary of each report; with --plot and --workbook its picture and workbook
+  data/               Parquet tables, partitioned by run, that DuckDB, Spark and Polars open as one data set:
+                      SELECT * FROM read_parquet('FOLDER/data/iterations/*/*.parquet', hive_partitioning=true)
+
+Runs are called by their files. A rank is taken from the path ("rank3", "r3" and alike) or from the report itself, and
+ranks are compared by the number of the iteration, never by the clock.
+
+A report that cannot be read stands among the failures and costs the others nothing; the exit code is then 1. Stopped
+at any moment and started again, batch does only what is missing or has changed.
+
+On a cluster every task is given the same RUNS and the same folder, and takes its share: the one of its place in a
+Slurm array or a Kubernetes indexed job, or what --shard says. Then batch merge compares what all of them did.`,
+		Example: `  nsysmem batch runs/ -o out
+  nsysmem batch 'sweep/*/rank*.sqlite' @more.txt -o out --jobs 8 --plot --workbook
+  nsysmem batch runs/ -o out --rank-pattern 'gpu(\d+)'
+  nsysmem batch runs/ -o out --shard 3/8                   # on the third of eight machines
+  nsysmem batch merge out                                  # when they are done
+  nsysmem batch slurm runs/ -o out --tasks 64 | sh         # or let Slurm do both
+  nsysmem batch kubernetes /data/runs -o /data/out --image registry/nsysmem --claim reports --tasks 64 | kubectl apply -f -`,
+		Args: batchArgs(f),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.batch(cmd, args, f) },
+	}
+	c.flags(cmd)
+	f.flags(cmd)
+	cmd.Flags().StringVar(&f.shard, "shard", "", "do only this share, `i/n`; default: the task's own in a Slurm array or Kubernetes indexed job, else all")
+	cmd.AddCommand(newBatchMerge(s), newBatchSlurm(s), newBatchKubernetes(s))
+	return cmd
+}
+
+// flags adds the flags that say what is done, on whatever machine.
+func (f *batchFlags) flags(cmd *cobra.Command) {
+	g := cmd.Flags()
+	g.MarkHidden("snapshot") // one snapshot is of one report
+	g.StringVarP(&f.out, "output", "o", "", "`folder` of the batch")
+	g.IntVarP(&f.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "reports done at once, and processor cores used; each takes memory")
+	g.BoolVar(&f.plot, "plot", false, "draw each report")
+	g.BoolVar(&f.workbook, "workbook", false, "write a workbook of each report")
+	g.BoolVar(&f.allocations, "allocations", false, "write every allocation to the data set")
+	g.StringVar(&f.rank, "rank-pattern", "", "regular `expression` that finds the rank in a report's path, in its first group; default: rank_N, rN")
+}
+
+func batchArgs(f *batchFlags) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := reports(cmd, args); err != nil {
+			return err
+		}
+		if cmd.Flags().Changed("snapshot") {
+			return usage("--snapshot: a snapshot is of one report: use nsysmem report or summary")
+		}
+		if f.out == "" {
+			return usage("-o is missing: name the folder of the batch")
+		}
+		if f.jobs < 1 {
+			return usage("--jobs %d: say 1 or more", f.jobs)
+		}
+		if info, err := os.Stat(f.out); err == nil && !info.IsDir() {
+			return usage("-o %q: it is a file; a batch needs a folder", f.out)
+		}
+		if _, err := regexp.Compile(f.rank); err != nil {
+			return usage("--rank-pattern %q: %v", f.rank, err)
+		}
+		return nil
+	}
+}
+
+// batchOptions are the options of a batch but for its share.
+func (c *common) batchOptions(f *batchFlags) (batch.Options, error) {
+	o := batch.Options{Out: f.out, Jobs: f.jobs, Plot: f.plot, Workbook: f.workbook, Allocations: f.allocations, Version: buildVersion(),
+		Settings: fmt.Sprintf("%+v process=%q device=%d,%t", c.options(), c.process, c.device, c.hasDevice),
+		Warn: func(s string) {
+			if !c.quiet {
+				fmt.Fprintf(c.s.err, "nsysmem: %s\n", oneLine(s))
+			}
+		}}
+	if f.rank != "" {
+		o.RankPattern = regexp.MustCompile(f.rank)
+	}
+	base := c.options()
+	o.Analyze = func(ctx context.Context, r *export.Report, given string, opts align.Options) (*align.Report, error) {
+		all := base
+		all.Blocks, all.Kernels, all.Spans = opts.Blocks, opts.Kernels, opts.Spans
+		rep, err := align.Analyze(ctx, r.DB, all)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.keep(rep, given); err != nil {
+			return nil, err
+		}
+		return rep, hasWork(rep)
+	}
+	return o, c.pattern()
+}
+
+func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
+	o, err := c.batchOptions(f)
+	if err != nil {
+		return err
+	}
+	by := ""
+	if f.shard != "" {
+		if o.Shard, err = batch.ParseShard(f.shard); err != nil {
+			return usage("--shard %q: write which of how many, such as 3/8", f.shard)
+		}
+	} else if o.Shard, by, err = batch.ShardFromEnv(os.Getenv); err != nil {
+		return coded{exitUsage, err}
+	}
+	inputs, err := batch.Find(args, &o)
+	if err != nil {
+		return err
+	}
+	if o.Shard.Count > 0 && !c.quiet {
+		if by != "" {
+			by = " of the " + by
+		}
+		fmt.Fprintf(c.s.err, "nsysmem: share %d of %d%s, %d reports in all\n", o.Shard.Index, o.Shard.Count, by, len(inputs))
+	}
+
+	// A report's own tables are read by several goroutines. Many reports at once keep the cores busy better, and a job
+	// that was given so many cores of a shared machine should take no more.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(min(f.jobs, runtime.GOMAXPROCS(0))))
+	p := newBatchProgress(c)
+	o.Progress = p.report
+	o.Warn = p.around(o.Warn)
+	done, err := batch.Run(cmd.Context(), inputs, o)
+	p.done()
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return fmt.Errorf("interrupted: %d of %d reports are done: the same command does the rest", p.last.Done-p.last.Failed, p.last.Total)
+		}
+		return err
+	}
+	if o.Shard.Count > 0 {
+		return c.batchEnd(done, f.out, "the share", fmt.Sprintf("; when all shares are: nsysmem batch merge %s", f.out))
+	}
+	merged, err := batch.Merge(cmd.Context(), f.out)
+	if err != nil {
+		return err
+	}
+	merged.Kept = done.Kept
+	c.wrote(merged)
+	return c.batchEnd(merged, f.out, "the batch", "")
+}
+
+func (c *common) wrote(o *batch.Outcome) {
+	for _, name := range o.Files {
+		if !c.quiet {
+			fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
+		}
+	}
+}
+
+// batchEnd tells what came of a batch, and is an error where a report failed or is missing.
+func (c *common) batchEnd(o *batch.Outcome, out, what, next string) error {
+	if !c.quiet {
+		kept := ""
+		if o.Kept > 0 {
+			kept = fmt.Sprintf(" (%d from before)", o.Kept)
+		}
+		fmt.Fprintf(c.s.err, "nsysmem: %s is done: %s%s%s\n", what, count(o.Done, "report"), kept, next)
+	}
+	missing := ""
+	if n := len(o.Missing); n > 0 {
+		names := o.Missing[0].Name
+		for _, in := range o.Missing[1:min(n, 8)] {
+			names += ", " + in.Name
+		}
+		if n > 8 {
+			names += " and others"
+		}
+		missing = fmt.Sprintf("%s missing: %s: run the same batch again for these", count(n, "report"), names)
+	}
+	switch n := len(o.Failed); {
+	case n > 0 && missing != "":
+		return fmt.Errorf("%s failed, %s", count(n, "report"), missing)
+	case n > 0:
+		where := "the sheet Failures of " + filepath.Join(out, "batch.xlsx") + " says why"
+		if what == "the share" {
+			where = o.Failed[0].Reason
+		}
+		return fmt.Errorf("%s failed: %s", count(n, "report"), where)
+	case missing != "":
+		return errors.New(missing)
+	}
+	return nil
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// passed are the flags of a command that were given, for a script that calls batch with them.
+func passed(cmd *cobra.Command, own map[string]bool) []string {
+	var args []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !own[f.Name] {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return args
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nsysmem/batch"
+)
+
+func newBatchMerge(s *streams) *cobra.Command {
+	c := &common{s: s}
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "merge FOLDER",
+		Short: "Compare what the shares of a batch have done",
+		Long: `merge writes batch.xlsx and batch.png from whatever results are in a batch's folder, and says which are missing. It reads
+no report, so it needs none. The exit code is 1 where reports failed or are missing; the files are written all the same.`,
+		Example: `  nsysmem batch merge out
+  nsysmem batch merge out --wait 2h     # until every share is done`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("name one folder: see %s --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if wait > 0 {
+				if err := c.wait(cmd.Context(), args[0], wait); err != nil {
+					return err
+				}
+			}
+			merged, err := batch.Merge(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			c.wrote(merged)
+			return c.batchEnd(merged, args[0], "the comparison", "")
+		},
+	}
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "no progress and no warnings on stderr")
+	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so `long`, such as 2h, for results that are missing")
+	return cmd
+}
+
+// wait waits for the results of a batch. That some are missing when time is up is for the comparison to say.
+func (c *common) wait(ctx context.Context, out string, long time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, long)
+	defer cancel()
+	err := batch.Wait(limited, out, 2*time.Second, func(missing int) {
+		if !c.quiet {
+			fmt.Fprintf(c.s.err, "nsysmem: waiting for %s\n", count(missing, "report"))
+		}
+	})
+	if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+func newBatchSlurm(s *streams) *cobra.Command {
+	c := &common{s: s}
+	f := &batchFlags{}
+	job := &batch.Slurm{}
+	var command, script string
+	cmd := &cobra.Command{
+		Use:   "slurm RUNS... -o FOLDER",
+		Short: "Write a script that does a batch as a Slurm array",
+		Long: `slurm writes a shell script to stdout. The script submits an array whose tasks share out the reports, and a job that
+merges their results once the array has ended. RUNS and the flags are those of batch; patterns and folders are looked
+through by the tasks. The folder must be on a file system that all nodes have.`,
+		Example: `  nsysmem batch slurm runs/ -o out --tasks 64 | sh
+  nsysmem batch slurm runs/ -o out --tasks 64 --jobs 4 --sbatch=--partition=cpu --sbatch=--time=1:00:00 --script job.sh`,
+		Args: batchArgs(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if job.Tasks < 1 {
+				return usage("--tasks %d: say 1 or more", job.Tasks)
+			}
+			if err := c.pattern(); err != nil {
+				return err
+			}
+			if command == "" {
+				own, err := os.Executable()
+				if err != nil {
+					return fmt.Errorf("batch slurm: where nsysmem is: %w: say --command", err)
+				}
+				command = own
+			}
+			dir, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			job.Dir, job.Out, job.CPUs = dir, filepath.Clean(f.out), f.jobs
+			job.Command = []string{command}
+			job.Args = joined(passed(cmd, map[string]bool{"tasks": true, "sbatch": true, "name": true, "command": true, "script": true, "jobs": true, "output": true, "quiet": true}),
+				[]string{"--jobs=" + fmt.Sprint(f.jobs), "--output=" + job.Out, "--"}, args)
+			text, err := job.Script()
+			if err != nil {
+				return err
+			}
+			return c.script(script, text, 0o755)
+		},
+	}
+	c.flags(cmd)
+	f.flags(cmd)
+	f.oneJob(cmd)
+	g := cmd.Flags()
+	g.IntVar(&job.Tasks, "tasks", 16, "tasks of the array")
+	g.StringArrayVar(&job.Options, "sbatch", nil, "further `option` of sbatch, such as --partition=cpu; may be given several times")
+	g.StringVar(&job.Name, "name", "nsysmem", "`name` of the jobs")
+	g.StringVar(&command, "command", "", "nsysmem as the nodes call it, a `path`; default: this program's own")
+	g.StringVar(&script, "script", "", "write to this `file` rather than to stdout")
+	return cmd
+}
+
+func newBatchKubernetes(s *streams) *cobra.Command {
+	c := &common{s: s}
+	f := &batchFlags{}
+	job := &batch.Kubernetes{}
+	var command, script string
+	cmd := &cobra.Command{
+		Use:   "kubernetes RUNS... -o FOLDER",
+		Short: "Write the manifests that do a batch as a Kubernetes job",
+		Long: `kubernetes writes the manifests of two jobs to stdout: an indexed one whose pods share out the reports, and one that
+waits for their results and merges them. RUNS, the folder and the flags are those of batch as the pods see them: below
+the place where a volume claim is mounted that many pods may write to.`,
+		Example: `  nsysmem batch kubernetes /data/runs -o /data/out --image registry/nsysmem:1 --claim reports --tasks 64 | kubectl apply -f -`,
+		Args:    batchArgs(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.pattern(); err != nil {
+				return err
+			}
+			job.Out, job.CPUs, job.Command = f.out, f.jobs, []string{command}
+			job.Args = joined(passed(cmd, map[string]bool{"tasks": true, "image": true, "name": true, "command": true, "script": true, "jobs": true, "output": true,
+				"quiet": true, "claim": true, "mount": true, "memory": true}), []string{"--jobs=" + fmt.Sprint(f.jobs), "--output=" + job.Out, "--"}, args)
+			text, err := job.Manifests()
+			if err != nil {
+				return coded{exitUsage, err}
+			}
+			return c.script(script, text, 0o644)
+		},
+	}
+	c.flags(cmd)
+	f.flags(cmd)
+	f.oneJob(cmd)
+	g := cmd.Flags()
+	g.IntVar(&job.Tasks, "tasks", 16, "pods of the job")
+	g.StringVar(&job.Image, "image", "", "`image` that has nsysmem")
+	g.StringVar(&job.Claim, "claim", "", "persistent volume `claim` with the reports and the folder")
+	g.StringVar(&job.Mount, "mount", "/data", "`path` where the pods have the claim")
+	g.StringVar(&job.Memory, "memory", "2Gi", "`memory` of each pod")
+	g.StringVar(&job.Name, "name", "nsysmem", "`name` of the jobs")
+	g.StringVar(&command, "command", "nsysmem", "nsysmem as the image has it, a `path`")
+	g.StringVar(&script, "script", "", "write to this `file` rather than to stdout")
+	return cmd
+}
+
+// oneJob makes one job the default: the machine that writes the script says nothing about the nodes.
+func (f *batchFlags) oneJob(cmd *cobra.Command) {
+	f.jobs = 1
+	j := cmd.Flags().Lookup("jobs")
+	j.DefValue, j.Usage = "1", "reports that a task does at once, and processor cores of each task"
+}
+
+// script writes a script to a file, or to stdout where no name is given.
+func (c *common) script(name, text string, mode os.FileMode) error {
+	if name == "" {
+		_, err := io.WriteString(c.s.out, text)
+		return err
+	}
+	if err := writeFile(name, []byte(text)); err != nil {
+		return err
+	}
+	return os.Chmod(name, mode)
+}
+
+// joined puts lists behind each other.
+func joined(lists ...[]string) []string {
+	var all []string
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}

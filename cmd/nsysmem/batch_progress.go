@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"nsysmem/batch"
+	"nsysmem/render/scale"
+)
+
+// A batchProgress tells how far a batch is: on a terminal one line that changes, with the rate and the time left; else a
+// line for each report.
+type batchProgress struct {
+	c     *common
+	start time.Time
+	drawn time.Time
+	tty   bool
+	shown bool
+	last  batch.Progress
+}
+
+func newBatchProgress(c *common) *batchProgress {
+	_, tty := terminal(c.s.err)
+	return &batchProgress{c: c, start: time.Now(), tty: tty}
+}
+
+// report is called by the batch, one call at a time.
+func (p *batchProgress) report(s batch.Progress) {
+	p.last = s
+	if p.c.quiet {
+		return
+	}
+	if s.Input == nil {
+		if s.Kept > 0 {
+			fmt.Fprintf(p.c.s.err, "nsysmem: %d of %d reports are done from before\n", s.Kept, s.Total)
+		}
+		return
+	}
+	if s.Err != nil || !p.tty {
+		p.clear()
+		what := "done in " + scale.Duration(s.Took.Nanoseconds())
+		if s.Err != nil {
+			what = "failed: " + s.Err.Error()
+		}
+		fmt.Fprintf(p.c.s.err, "nsysmem: %d/%d %s (%s): %s\n", s.Done, s.Total, oneLine(s.Input.Name), scale.Bytes(max(s.Input.Size, 0)), oneLine(what))
+	}
+	if p.tty && (time.Since(p.drawn) > 200*time.Millisecond || s.Done == s.Total) {
+		p.drawn, p.shown = time.Now(), true
+		fmt.Fprintf(p.c.s.err, "\r\x1b[K%s", p.line(time.Since(p.start)))
+	}
+}
+
+// line is the line of a terminal after a time.
+func (p *batchProgress) line(took time.Duration) string {
+	s := &p.last
+	text := fmt.Sprintf("%d of %d done", s.Done, s.Total)
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", s.Failed)
+	}
+	now := s.Done - s.Kept
+	if now == 0 || took <= 0 {
+		return text
+	}
+	text += fmt.Sprintf(", %.1f a second", float64(now)/took.Seconds())
+	// Time goes by bytes rather than reports: the largest are done first.
+	if s.Bytes > 0 && s.Done < s.Total {
+		left := time.Duration(float64(took) * float64(s.TotalBytes-s.Bytes) / float64(s.Bytes)).Round(time.Second)
+		text += fmt.Sprintf(", %s left", left)
+	}
+	return text + ", last " + oneLine(filepath.Base(s.Input.Path))
+}
+
+// around keeps a message from being written into the line.
+func (p *batchProgress) around(tell func(string)) func(string) {
+	return func(s string) {
+		p.clear()
+		tell(s)
+	}
+}
+
+func (p *batchProgress) clear() {
+	if p.shown {
+		fmt.Fprint(p.c.s.err, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+func (p *batchProgress) done() { p.clear() }

@@ -1,0 +1,220 @@
+package workbook
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// A Book is a workbook that is no report's: an overview of facts and charts, and a sheet for each table.
+type Book struct {
+	Title   string
+	Created int64 // ns since 1970, for the document's properties; 0 for none
+	Facts   []Fact
+	Tables  []Table
+	Charts  []Chart
+}
+
+// A Fact is a line of the overview. One without a key continues the line before.
+type Fact struct {
+	Key, Text string
+}
+
+// A Format is how a column shows its cells.
+type Format = format
+
+// The formats. Cells of MiB, Change and Time hold the exact number of bytes or nanoseconds under the decimals shown.
+const (
+	Text   = asText
+	Long   = asLong  // wrapped text
+	ID     = asID    // a number that is a name
+	Count  = asCount // 1,234
+	MiB    = asMiB
+	Change = asChange // MiB with its sign
+	Time   = asTime   // ms
+)
+
+// A Column is a column of a Table.
+type Column struct {
+	Head  string
+	As    Format
+	Bar   bool // with bars, which compare the cells of the column
+	Shade bool // with shades, which compare the cells of all such columns; these stand side by side
+}
+
+// A Table is a sheet. Where it has more rows than a sheet may, it goes on in another.
+type Table struct {
+	Sheet   string // name of the sheet
+	Name    string // of the table, of letters and underscores
+	Columns []Column
+	Rows    int
+	Fill    func(i int, r Row) // gives the cells of row i from left to right; called more than once, each time with rising i
+	None    string             // what is said where there are no rows
+	Fixed   int                // columns that stay when one scrolls to the right
+	Tab     string             // colour of the tab, such as "1F4E79"; empty for none
+}
+
+// A Row takes the cells of one row from left to right.
+type Row struct{ r *row }
+
+// None leaves a cell empty: unknown or not collected.
+func (r Row) None() { r.r.none() }
+
+// Text takes a text; an empty one leaves the cell empty. It is never taken for a formula.
+func (r Row) Text(s string) { r.r.text(s) }
+
+// Int takes a number, where it is known.
+func (r Row) Int(known bool, v int64) { r.r.intIf(known, v) }
+
+// Bytes takes bytes for a column of MiB or Change, where they are known.
+func (r Row) Bytes(known bool, v int64) { r.r.mib(known, v) }
+
+// NS takes nanoseconds for a column of Time, where they are known.
+func (r Row) NS(known bool, v int64) { r.r.ms(known, v) }
+
+// A Chart stands on the overview and shows columns of a table.
+type Chart struct {
+	Title      string
+	Table      string // its sheet
+	Lines      bool   // lines; otherwise columns
+	Categories int    // column, from 0
+	Values     []int  // columns, from 0
+	From, To   int    // rows of the table shown, half-open; those beyond what a sheet or a chart takes are left out
+	XTitle     string
+	YTitle     string
+}
+
+// WriteBook writes a workbook. The same Book gives the same bytes. The error is the writer's, or that of a temporary file.
+func WriteBook(w io.Writer, k *Book, o Options) (err error) {
+	b, err := newBook(o.TempDir)
+	if err != nil {
+		return fmt.Errorf("workbook: %w", err)
+	}
+	defer func() {
+		if cerr := b.f.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("workbook: remove temporary file: %w", cerr)
+		}
+	}()
+	if err := b.fillBook(k); err != nil {
+		return fmt.Errorf("workbook: %w", err)
+	}
+	var a archive
+	b.f.SetZipWriter(func(io.Writer) excelize.ZipWriter { return &a })
+	if _, err := b.f.WriteToBuffer(); err != nil {
+		return fmt.Errorf("workbook: %w", err)
+	}
+	if err := a.writeTo(w); err != nil {
+		return fmt.Errorf("workbook: %w", err)
+	}
+	return nil
+}
+
+func (b *book) fillBook(k *Book) error {
+	p := &excelize.DocProperties{Creator: "nsysmem", LastModifiedBy: "nsysmem", Title: k.Title}
+	if k.Created != 0 {
+		p.Created = time.Unix(0, k.Created).UTC().Format(time.RFC3339)
+		p.Modified = p.Created
+	}
+	if err := b.f.SetDocProps(p); err != nil {
+		return err
+	}
+	if err := b.f.SetAppProps(&excelize.AppProperties{Application: "nsysmem"}); err != nil {
+		return err
+	}
+	if err := b.front(k); err != nil {
+		return err
+	}
+	for i := range k.Tables {
+		if err := b.table(k.Tables[i].table()); err != nil {
+			return err
+		}
+	}
+	b.f.SetActiveSheet(0)
+	return nil
+}
+
+func (t *Table) table() *table {
+	out := &table{sheet: t.Sheet, name: t.Name, n: t.Rows, none: t.None, fixed: t.Fixed, tab: t.Tab,
+		fill: func(i int, r *row) { t.Fill(i, Row{r}) }}
+	first, last := -1, -1
+	for i, c := range t.Columns {
+		out.cols = append(out.cols, column{head: c.Head, as: c.As, bar: c.Bar})
+		if c.Shade {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	if first >= 0 {
+		out.scales = []scale{{first: first, last: last}}
+	}
+	return out
+}
+
+// front writes the overview.
+func (b *book) front(k *Book) error {
+	if err := b.sheet(overviewSheet, "", 1); err != nil {
+		return err
+	}
+	o := &overview{b: b, row: 1}
+	o.long, o.err = b.f.NewStyle(&excelize.Style{Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"}})
+	last, _ := excelize.ColumnNumberToName(overviewWidth)
+	o.do(b.f.SetColWidth(overviewSheet, "A", last, columnWidth))
+	gridLines := false
+	o.do(b.f.SetSheetView(overviewSheet, 0, &excelize.ViewOptions{ShowGridLines: &gridLines}))
+	o.set(1, k.Title, b.title)
+	o.row += 2
+	for _, f := range k.Facts {
+		o.fact(f.Key, f.Text)
+	}
+	o.row++
+	right, _ := excelize.ColumnNumberToName(overviewWidth/2 + 1)
+	for i := range k.Charts {
+		c := k.Charts[i].chart()
+		if i%2 == 0 {
+			o.chart("A", c)
+			continue
+		}
+		o.chart(right, c)
+		o.row += chartRows
+	}
+	if o.err != nil {
+		return fmt.Errorf("sheet %q: %w", overviewSheet, o.err)
+	}
+	return nil
+}
+
+// chartColours tell the series of a chart apart.
+var chartColours = []string{"E08214", "1F4E79", "4393C3", "548235", "7F7F7F"}
+
+func (c *Chart) chart() *excelize.Chart {
+	from, to := c.From+2, min(c.To+1, c.From+1+chartPoints, maxRows)
+	out := &excelize.Chart{Type: excelize.Col, Title: title(c.Title), YAxis: axis(),
+		XAxis: excelize.ChartAxis{Font: axisFont, TickLabelSkip: max(1, (to-from)/20), TickLabelPosition: excelize.ChartTickLabelLow}}
+	if c.Lines {
+		out.Type = excelize.Line
+	}
+	if c.YTitle != "" {
+		out.YAxis.Title = title(c.YTitle)
+	}
+	if c.XTitle != "" {
+		out.XAxis.Title = title(c.XTitle)
+	}
+	for i, col := range c.Values {
+		fill := solid(chartColours[i%len(chartColours)])
+		s := excelize.ChartSeries{Name: cells(c.Table, col, 1, 1), Categories: cells(c.Table, c.Categories, from, max(from, to)),
+			Values: cells(c.Table, col, from, max(from, to)), Fill: fill}
+		if c.Lines {
+			s.Line = excelize.LineOptions{Width: 2}
+			s.Marker = excelize.ChartMarker{Symbol: "none"}
+			if to-from < 40 {
+				s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: fill}
+			}
+		}
+		out.Series = append(out.Series, s)
+	}
+	return out
+}
