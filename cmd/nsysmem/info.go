@@ -32,7 +32,8 @@ record it, and the families of NVTX ranges with the one that carries the iterati
 		},
 	}
 	c.flags(cmd)
-	cmd.Flags().StringVarP(&format, "format", "f", "text", "`text` or json")
+	cmd.Flags().StringVarP(&format, "format", "f", "text", "`FORMAT`: text or json")
+	complete(cmd, "format", "text", "json")
 	return cmd
 }
 

@@ -50,7 +50,7 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	g := cmd.Flags()
 	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), or a folder; default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
-	g.StringVar(&f.view, "view", "all", "`timeline`, iterations, steady or all")
+	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady or all")
 	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
 	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
 	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a `range` such as 3-8")
