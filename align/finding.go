@@ -12,6 +12,8 @@ func (a *analysis) findings() {
 	for _, t := range a.rep.Tracks {
 		if a.rep.Collected.Memory {
 			a.growth(t)
+			a.growthAllocated(t)
+			a.fragmentation(t)
 			a.flat(t)
 			a.failures(t)
 		}
@@ -109,61 +111,11 @@ func (a *analysis) hasVMMRows(p *process) bool {
 	return false
 }
 
-// growth tells of a level that rises over the steady iterations.
-func (a *analysis) growth(t *Track) {
-	var steady []*Iteration
-	for i := range t.Iterations {
-		if t.Iterations[i].Steady() {
-			steady = append(steady, &t.Iterations[i])
-		}
-	}
-	if len(steady) < 3 {
-		return
-	}
-	rises, since := 0, -1
-	var nets []int64
-	for i, it := range steady {
-		if it.Memory.Net > 0 {
-			rises++
-			if since < 0 {
-				since = i
-			}
-		}
-		nets = append(nets, it.Memory.Net)
-	}
-	grown := steady[len(steady)-1].Memory.End - steady[0].Memory.Start
-	if rises*2 <= len(steady) || grown <= t.Total.Memory.Peak/warmupShare {
-		return
-	}
-	phase, most := "", int64(0)
-	for i := range t.Phases {
-		p := &t.Phases[i]
-		if p.Depth != 1 {
-			continue
-		}
-		sum := int64(0)
-		for _, it := range steady {
-			for k := range it.Phases {
-				if it.Phases[k].Path == p.Path {
-					sum += it.Phases[k].Memory.Net
-				}
-			}
-		}
-		if sum > most {
-			phase, most = p.Path, sum
-		}
-	}
-	m := median(nets)
-	text := fmt.Sprintf("the device level grows by %s from %s to %s, %s an iteration at the median", size(grown), steady[since].Name, steady[len(steady)-1].Name, size(m))
-	if phase != "" {
-		text += fmt.Sprintf(", most of it in %s", phase)
-	}
-	a.find(t, "growth", "warn", text, "look at the blocks in Live at end that were born in these iterations; with a caching allocator, a PyTorch memory snapshot tells growth of tensors from fragmentation",
-		map[string]any{"grown_bytes": grown, "median_bytes": m, "since": steady[since].Index, "phase": phase, "phase_bytes": most})
-}
-
 // flat tells of a driver level that does not move, although work goes on: a framework's cache.
 func (a *analysis) flat(t *Track) {
+	if t.Tensors != nil { // what tensors use is known
+		return
+	}
 	steady, moves, net := 0, int64(0), int64(0)
 	for i := range t.Iterations {
 		if it := &t.Iterations[i]; it.Steady() {
@@ -176,8 +128,12 @@ func (a *analysis) flat(t *Track) {
 		return
 	}
 	a.find(t, "flat_cache", "info", fmt.Sprintf("the driver's level is flat over %d steady iterations: a framework keeps the memory in its cache, and what its tensors use in each phase is not visible here", steady),
-		"record a PyTorch memory snapshot beside the report, or profile once with PYTORCH_NO_CUDA_MEMORY_CACHING=1", map[string]any{"steady_iterations": steady, "events": moves})
+		flatAdvice, map[string]any{"steady_iterations": steady, "events": moves})
 }
+
+// flatAdvice says how to look into a framework's cache.
+const flatAdvice = "in PyTorch, record a memory snapshot in the profiled run: torch.cuda.memory._record_memory_history(max_entries=1000000) before the model is built, " +
+	"torch.cuda.memory._dump_snapshot(\"s.pickle\") at the end, then add --snapshot s.pickle; or profile once with PYTORCH_NO_CUDA_MEMORY_CACHING=1"
 
 func (a *analysis) failures(t *Track) {
 	if len(t.Failed) == 0 {

@@ -737,7 +737,7 @@ func FuzzFind(f *testing.F) {
 		ops := make([]Op, 0, len(in))
 		now := int64(0)
 		for _, b := range in {
-			o := Op{Loose: uint64(b & 7), Key: uint64(b & 15), Thread: int32(b >> 6), Flags: Flags(b>>4) & 3}
+			o := Op{Loose: uint64(b & 7), Key: uint64(b & 15), Kind: uint64(b&7) / 2, Thread: int32(b >> 6), Stream: int32(b >> 5 & 3), Flags: Flags(b>>4) & 3}
 			switch {
 			case b&15 == 15:
 				o.Class = HtoD

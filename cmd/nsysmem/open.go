@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"nsysmem/align"
 	"nsysmem/internal/export"
@@ -82,6 +86,10 @@ func (c *common) readSnapshot(opts *align.Options) error {
 	}
 	f, err := os.Open(c.snapshot)
 	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err // the message names the file already
+		}
 		return fmt.Errorf("snapshot %q: %w", c.snapshot, err)
 	}
 	defer f.Close()
@@ -129,10 +137,41 @@ func hasWork(rep *align.Report) error {
 
 // warnings tells the report's doubts on stderr, for commands whose output is a file.
 func (c *common) warnings(rep *align.Report, more []align.Warning) {
+	c.doubts(rep, append(slices.Clone(rep.Warnings), more...))
+}
+
+func (c *common) doubts(rep *align.Report, list []align.Warning) {
 	if c.quiet {
 		return
 	}
-	for _, w := range append(append([]align.Warning(nil), rep.Warnings...), more...) {
+	for _, w := range list {
 		fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", oneLine(rep.Source.Path), oneLine(w.Text))
 	}
+}
+
+// each does every report. One that fails is told at once and costs the others nothing; wrong use and an interruption end
+// it all.
+func (c *common) each(ctx context.Context, paths []string, do func(path string) error) error {
+	if len(paths) == 1 {
+		return do(paths[0])
+	}
+	failed, code := 0, exitLacking
+	for _, path := range paths {
+		err := do(path)
+		if err == nil {
+			continue
+		}
+		if ctx.Err() != nil || exitCode(err) == exitUsage || errors.Is(err, syscall.EPIPE) {
+			return err
+		}
+		tell(c.s.err, err)
+		failed++
+		if exitCode(err) != exitLacking {
+			code = exitFailed
+		}
+	}
+	if failed > 0 {
+		return coded{code, fmt.Errorf("%d of %d reports failed", failed, len(paths))}
+	}
+	return nil
 }

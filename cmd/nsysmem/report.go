@@ -34,12 +34,7 @@ phase, failed allocations and warnings. Cells hold exact values; what was not co
 			if whatIf && c.snapshot == "" {
 				return usage("--whatif needs --snapshot: the requests that are served again are in it")
 			}
-			for _, path := range args {
-				if err := c.workbook(cmd.Context(), path, out, len(args) > 1, whatIf); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.each(cmd.Context(), args, func(path string) error { return c.workbook(cmd.Context(), path, out, len(args) > 1, whatIf) })
 		},
 	}
 	c.flags(cmd)
@@ -77,7 +72,7 @@ func (c *common) workbook(ctx context.Context, path string, out *output, several
 			return err
 		}
 	}
-	err = out.write(name, db.given, c.s.out, func(w io.Writer) error { return workbook.Write(w, rep, o) })
+	err = out.write(ctx, name, db.given, c.s.out, func(w io.Writer) error { return workbook.Write(w, rep, o) })
 	if err != nil {
 		return err
 	}

@@ -35,12 +35,7 @@ Bytes and nanoseconds are exact in json, csv and md; text shows them in binary u
 			if write == nil {
 				return usage("--format %q: say text, json, csv or md", format)
 			}
-			for _, path := range args {
-				if err := c.summarize(cmd, path, write, format); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.each(cmd.Context(), args, func(path string) error { return c.summarize(cmd, path, write, format) })
 		},
 	}
 	c.flags(cmd)
