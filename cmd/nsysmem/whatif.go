@@ -178,7 +178,7 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 	}
 	var doubts []align.Warning
 	if picture != "" {
-		err = f.out.write(picture, path, c.s.out, func(out io.Writer) (err error) {
+		err = f.out.write(ctx, picture, path, c.s.out, func(out io.Writer) (err error) {
 			doubts, err = plot.WriteWhatIf(out, strings.TrimPrefix(strings.ToLower(filepath.Ext(picture)), "."), w, f.picture)
 			return err
 		})
