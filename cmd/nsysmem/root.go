@@ -50,7 +50,8 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 3 the report lacks the data asked for
 		Example: `  nsysmem plot run.sqlite               # run.png: one picture of the whole run
   nsysmem report run.sqlite             # run.xlsx: a workbook for reviewers
   nsysmem summary run.sqlite            # tables in the terminal
-  nsysmem info run.sqlite               # what the report holds, and what it lacks`,
+  nsysmem info run.sqlite               # what the report holds, and what it lacks
+  nsysmem whatif s.pickle --sweep       # what other allocator settings would have reserved`,
 		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

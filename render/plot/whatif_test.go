@@ -82,7 +82,7 @@ func TestWhatIfSays(t *testing.T) {
 func TestWhatIfAlone(t *testing.T) {
 	w := growWhatIf(t, false, align.WhatIfOptions{Sweep: true})
 	svg := drawWhatIf(t, w, "svg", Options{})
-	for _, want := range []string{"since the trace began", "16 more settings are in the table, not drawn", "device 0, "} {
+	for _, want := range []string{"entries of the trace, 6.517 s in all", "16 more settings are in the table, not drawn", "device 0, "} {
 		if !hasText(t, svg, want) {
 			t.Errorf("picture does not say %q", want)
 		}
