@@ -19,6 +19,7 @@ import (
 type plotFlags struct {
 	out              output
 	view, from, to   string
+	stack            string
 	iterations, size string
 	picture          plot.Options
 	ending           string
@@ -56,6 +57,7 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), or a folder; default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
 	g.StringVar(&f.view, "view", "all", "`timeline`, iterations, steady or all")
+	g.StringVar(&f.stack, "stack", "", "what the levels are made of: the tensors by `category`, by phase of birth, the driver's memory by kind, or none; default: category where a snapshot or the driver tells the tensors")
 	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
 	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
 	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a `range` such as 3-8")
@@ -75,6 +77,11 @@ func (f *plotFlags) parse() error {
 	case "timeline", "iterations", "steady", "all":
 	default:
 		return usage("--view %q: say timeline, iterations, steady or all", f.view)
+	}
+	switch o.Stack = f.stack; f.stack {
+	case "", "category", "phase", "kind", "none":
+	default:
+		return usage("--stack %q: say category, phase, kind or none", f.stack)
 	}
 	var err error
 	if f.size != "" {
@@ -150,6 +157,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	defer db.Close()
 	opts := c.options()
 	opts.Spans = true
+	opts.Blocks = f.stack == "kind"
 	rep, err := c.analyze(ctx, db, opts)
 	if err != nil {
 		return err
