@@ -28,12 +28,17 @@ type comparison struct {
 	groups []group // ranks that belong together; of a batch without ranks, all runs
 	ranked bool    // groups are of ranks
 
-	cache struct {
-		run  int
-		its  [][]iteration
-		used bool
+	kept  map[int][][]iteration // iterations of the first runs, by place in runs, as far as keepIterations goes
+	room  int                   // iterations that may still be kept
+	cache struct {              // those of one further run
+		run int
+		its [][]iteration
 	}
 }
+
+// keepIterations bounds the iterations that are kept for all the tables that need them; those of further runs are read
+// again for each. Tests lower it.
+var keepIterations = 100_000
 
 // A ref is a track of a run.
 type ref struct {
@@ -70,7 +75,7 @@ type phaseFigures struct {
 
 // compare reads the heads of all records of a plan.
 func compare(out string, p *plan) (*comparison, error) {
-	c := &comparison{out: out, reports: len(p.Reports)}
+	c := &comparison{out: out, reports: len(p.Reports), kept: make(map[int][][]iteration), room: keepIterations}
 	c.cache.run = -1
 	order := make(map[string]int)
 	iterations := 0
@@ -145,17 +150,30 @@ func (c *comparison) track(r *ref) (*recordHead, *track) {
 	return h, &h.Tracks[r.track]
 }
 
-// iterations are those of a track. The run's record stays at hand for the next call.
+// iterations are those of a track. Those of its run stay at hand for the next call.
 func (c *comparison) iterations(r *ref) ([]iteration, error) {
-	if !c.cache.used || c.cache.run != r.run {
-		rec, err := readRecord(c.runs[r.run].record(c.out), true)
+	if its, ok := c.kept[r.run]; ok {
+		return its[r.track], nil
+	}
+	if c.cache.run != r.run {
+		h := c.runs[r.run]
+		rec, err := readRecord(h.record(c.out), true)
 		if err != nil {
 			return nil, err
 		}
-		if rec.Input != c.runs[r.run].Input {
+		if rec.Input != h.Input || len(rec.Iterations) != len(h.Tracks) || len(rec.Iterations[r.track]) != r.n {
 			return nil, fmt.Errorf("batch: record of %q changed while all were compared: run nsysmem batch merge again", rec.Path)
 		}
-		c.cache.run, c.cache.its, c.cache.used = r.run, rec.Iterations, true
+		n := 0
+		for _, its := range rec.Iterations {
+			n += len(its)
+		}
+		if n <= c.room {
+			c.room -= n
+			c.kept[r.run] = rec.Iterations
+			return rec.Iterations[r.track], nil
+		}
+		c.cache.run, c.cache.its = r.run, rec.Iterations
 	}
 	return c.cache.its[r.track], nil
 }
