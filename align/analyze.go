@@ -250,10 +250,13 @@ func (s *stretch) add(first, last int64) {
 	s.first, s.last = min(s.first, first), max(s.last, last)
 }
 
-func (a *analysis) warn(code, format string, args ...any) {
+func (a *analysis) warn(code, format string, args ...any) { a.warnOf(0, code, format, args...) }
+
+// warnOf warns of one process.
+func (a *analysis) warnOf(pid int64, code, format string, args ...any) {
 	a.warnedMu.Lock()
 	defer a.warnedMu.Unlock()
-	a.rep.Warnings = append(a.rep.Warnings, Warning{Code: code, Text: fmt.Sprintf(format, args...)})
+	a.rep.Warnings = append(a.rep.Warnings, Warning{PID: pid, Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
 func (a *analysis) warnOnce(code, format string, args ...any) {

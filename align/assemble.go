@@ -98,7 +98,7 @@ func (a *analysis) trackReport(t *track) *Track {
 	a.ranges(out, p, uses)
 	a.failedAllocs(out, p)
 	if n := t.gpu.aside; n > 0 && len(out.Iterations) > 0 {
-		a.warn("aside", "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: they count for those ranges, in no iteration; --threads through gives them to the phase open at that time",
+		a.warnOf(out.PID, "aside", "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: they count for those ranges, in no iteration; --threads through gives them to the phase open at that time",
 			out.PID, out.Device, n)
 	}
 	out.Theory = theory(a.opts)

@@ -92,7 +92,7 @@ func (p *pageScan) flush() error {
 	}
 	p.b.Rows = p.n
 	for i, f := range p.fields {
-		f.enum.apply(p.full[i][:p.n])
+		f.finish(p.full[i][:p.n])
 		p.b.Cols[f.dst] = p.full[i][:p.n]
 	}
 	p.n = 0

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 type plotFlags struct {
 	out              output
 	view, from, to   string
+	stack            string
 	iterations, size string
 	picture          plot.Options
 	ending           string
@@ -43,19 +45,15 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 			if err := f.parse(); err != nil {
 				return err
 			}
-			for _, path := range args {
-				if err := c.plot(cmd.Context(), path, f, len(args) > 1); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.each(cmd.Context(), args, func(path string) error { return c.plot(cmd.Context(), path, f, len(args) > 1) })
 		},
 	}
 	c.flags(cmd)
 	g := cmd.Flags()
 	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), or a folder; default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
-	g.StringVar(&f.view, "view", "all", "`timeline`, iterations, steady or all")
+	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady or all")
+	g.StringVar(&f.stack, "stack", "", "what the levels are made of: `WHAT`: the tensors by category, by phase of birth, the driver's memory by kind, or none; default: category where a snapshot or the driver tells the tensors")
 	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
 	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
 	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a `range` such as 3-8")
@@ -75,6 +73,11 @@ func (f *plotFlags) parse() error {
 	case "timeline", "iterations", "steady", "all":
 	default:
 		return usage("--view %q: say timeline, iterations, steady or all", f.view)
+	}
+	switch o.Stack = f.stack; f.stack {
+	case "", "category", "phase", "kind", "none":
+	default:
+		return usage("--stack %q: say category, phase, kind or none", f.stack)
 	}
 	var err error
 	if f.size != "" {
@@ -150,6 +153,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	defer db.Close()
 	opts := c.options()
 	opts.Spans = true
+	opts.Blocks = f.stack == "kind"
 	rep, err := c.analyze(ctx, db, opts)
 	if err != nil {
 		return err
@@ -160,11 +164,17 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	if len(rep.Tracks) == 0 {
 		return lacking("plot %q: no process used CUDA in the recorded time", path)
 	}
+	c.dropIdle(rep)
 	names := make([]string, len(rep.Tracks))
+	parts := make(map[string]int)
 	for i, t := range rep.Tracks {
 		part := ""
 		if len(rep.Tracks) > 1 {
 			part = fmt.Sprintf(".p%d-gpu%d", t.PID, t.Device)
+			// Processes of different machines may have one number.
+			if parts[part]++; parts[part] > 1 {
+				part += fmt.Sprintf("-%d", parts[part])
+			}
 		}
 		if names[i], err = f.out.name(path, part, f.ending, several); err == nil {
 			err = f.out.free(names[i])
@@ -173,12 +183,36 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 			return err
 		}
 	}
+	c.warnings(rep, nil)
 	for i, t := range rep.Tracks {
 		if err := c.picture(ctx, db, rep, t, names[i], f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// dropIdle leaves out devices on which a process that works on another has static memory alone: exports name device 0 for
+// the static memory of modules, whichever device the process uses (observed in reports of two GPUs).
+func (c *common) dropIdle(rep *align.Report) {
+	idle := func(t *align.Track) bool {
+		g := &t.Total.GPU
+		return g.Kernels+g.Graphs+g.Copies+g.Memsets == 0 && len(t.Levels) == 1 && t.Levels[0].Static == t.Levels[0].Allocs
+	}
+	works := make(map[int64]bool)
+	for _, t := range rep.Tracks {
+		works[t.PID] = works[t.PID] || !idle(t)
+	}
+	rep.Tracks = slices.DeleteFunc(rep.Tracks, func(t *align.Track) bool {
+		if !works[t.PID] || !idle(t) {
+			return false
+		}
+		if !c.quiet {
+			fmt.Fprintf(c.s.err, "nsysmem: %s: no picture of process %d on device %d: it has only %d bytes of static memory there\n",
+				oneLine(rep.Source.Path), t.PID, t.Device, t.Total.Memory.Peak)
+		}
+		return true
+	})
 }
 
 func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *align.Track, name string, f *plotFlags) error {
@@ -191,14 +225,14 @@ func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *
 		return err
 	}
 	var doubts []align.Warning
-	err = f.out.write(name, db.given, c.s.out, func(w io.Writer) (err error) {
+	err = f.out.write(ctx, name, db.given, c.s.out, func(w io.Writer) (err error) {
 		doubts, err = plot.Write(w, strings.TrimPrefix(f.ending, "."), rep, t, curves, f.picture)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	c.warnings(rep, doubts)
+	c.doubts(rep, doubts)
 	if name != "-" && !c.quiet {
 		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
 	}
