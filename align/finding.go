@@ -33,7 +33,7 @@ func (a *analysis) find(t *Track, id, severity, text, advice string, evidence ma
 		evidence = map[string]any{}
 	}
 	evidence["pid"], evidence["device"] = t.PID, t.Device
-	a.rep.Findings = append(a.rep.Findings, Finding{ID: id, Severity: severity, Text: text, Advice: advice, Evidence: evidence})
+	a.rep.Findings = append(a.rep.Findings, Finding{PID: t.PID, ID: id, Severity: severity, Text: text, Advice: advice, Evidence: evidence})
 }
 
 // doubts turns what was and was not collected, and what was lost, into warnings.
@@ -75,25 +75,25 @@ func (a *analysis) doubts() {
 		for i := range t.Levels {
 			l := &t.Levels[i]
 			if l.UnmatchedFrees > 0 {
-				a.warn("unmatched_frees", "process %d device %d: %d frees of %s memory (%s) have no allocation in the report: the level starts at that baseline, and levels and peak are lower bounds",
+				a.warnOf(t.PID, "unmatched_frees", "process %d device %d: %d frees of %s memory (%s) have no allocation in the report: the level starts at that baseline, and levels and peak are lower bounds",
 					t.PID, t.Device, l.UnmatchedFrees, l.Kind, size(l.Baseline))
 			}
 			if l.LostFrees > 0 {
-				a.warn("lost_frees", "process %d device %d: %d blocks of %s memory were never freed in the report, but their address was allocated anew: they end there",
+				a.warnOf(t.PID, "lost_frees", "process %d device %d: %d blocks of %s memory were never freed in the report, but their address was allocated anew: they end there",
 					t.PID, t.Device, l.LostFrees, l.Kind)
 			}
 			if l.Kind == "unknown" || levelOrder(l.Kind) == 9 {
-				a.warn("unknown_kind", "process %d device %d: %d allocations are of memory %q and count for no known level", t.PID, t.Device, l.Allocs, l.Kind)
+				a.warnOf(t.PID, "unknown_kind", "process %d device %d: %d allocations are of memory %q and count for no known level", t.PID, t.Device, l.Allocs, l.Kind)
 			}
 		}
 		if n := t.Attribution.NoLaunch; n > 0 {
-			a.warn("no_launch", "process %d device %d: %d of %d kernels have no launching call in the report: they are in the totals, in no phase",
+			a.warnOf(t.PID, "no_launch", "process %d device %d: %d of %d kernels have no launching call in the report: they are in the totals, in no phase",
 				t.PID, t.Device, n, t.Attribution.Kernels)
 		}
 	}
 	for _, p := range a.procs {
 		if a.vmm != nil && int(p.index) < len(a.vmm) && a.vmm[p.index] > 0 && c.Memory && !a.hasVMMRows(p) {
-			a.warn("vmm_unseen", "process %d: %d virtual-memory calls (cuMemCreate and alike) were seen without memory events: the curve leaves that memory out", p.pid, a.vmm[p.index])
+			a.warnOf(p.pid, "vmm_unseen", "process %d: %d virtual-memory calls (cuMemCreate and alike) were seen without memory events: the curve leaves that memory out", p.pid, a.vmm[p.index])
 		}
 	}
 }
@@ -147,7 +147,10 @@ func (a *analysis) failures(t *Track) {
 	advice := "look up the returned errors: none of them says that memory ran out"
 	for i := range t.Failed {
 		if t.Failed[i].Return == outOfMemory {
-			advice = "the card was full for the process at that time: compare the level with its capacity, and look at what was live at the peak"
+			advice = "the card was full for the process at that time: look at what was live at the peak"
+			if t.DeviceTotal > 0 && t.Total.Memory.Peak < t.DeviceTotal/2 {
+				advice = fmt.Sprintf("the process had traced %s at most on a card of %s: another process, or a limit set for this one, held the rest", size(t.Total.Memory.Peak), size(t.DeviceTotal))
+			}
 			break
 		}
 	}

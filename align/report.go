@@ -324,6 +324,7 @@ type Family struct {
 
 // A Finding is something that the user should know, with advice.
 type Finding struct {
+	PID      int64  // process that it concerns
 	ID       string // stable, such as "growth"
 	Severity string // "info", "warn" or "error"
 	Text     string
@@ -333,6 +334,7 @@ type Finding struct {
 
 // A Warning is a doubt about the figures.
 type Warning struct {
+	PID  int64  // process that it concerns; 0 for the whole report
 	Code string // stable, such as "lost_frees"
 	Text string
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"sort"
+	"strings"
 
 	"nsysmem/align"
 )
@@ -161,6 +162,7 @@ func (c *comparison) iterations(r *ref) ([]iteration, error) {
 
 // A group is tracks that are compared with each other by the number of their iterations.
 type group struct {
+	path    string // as of its members; empty where they are of no job
 	name    string
 	members []int // places in refs
 	rows    []spreadRow
@@ -178,11 +180,12 @@ func (c *comparison) group() {
 		if !ok {
 			k = len(c.groups)
 			at[t.Group] = k
-			c.groups = append(c.groups, group{name: t.Group})
+			c.groups = append(c.groups, group{path: t.Group})
 		}
 		c.groups[k].members = append(c.groups[k].members, i)
 	}
 	c.ranked = len(c.groups) > 0
+	c.nameGroups()
 	for i := range c.groups {
 		slices.SortStableFunc(c.groups[i].members, func(a, b int) int {
 			_, x := c.track(&c.refs[a])
@@ -196,6 +199,19 @@ func (c *comparison) group() {
 			g.members = append(g.members, i)
 		}
 		c.groups = append(c.groups, g)
+	}
+}
+
+// nameGroups names each job by its path, without the folders that all have.
+func (c *comparison) nameGroups() {
+	paths := make([]Input, len(c.groups))
+	for i := range c.groups {
+		paths[i].Path = c.groups[i].path
+	}
+	skip := commonFolders(paths)
+	for i := range c.groups {
+		parts := strings.Split(slashed(c.groups[i].path), "/")
+		c.groups[i].name = strings.Join(parts[min(skip, len(parts)-1):], "/")
 	}
 }
 

@@ -30,7 +30,7 @@ func Merge(ctx context.Context, out string) (*Outcome, error) {
 	if err := c.spreadGroups(); err != nil {
 		return nil, err
 	}
-	s, err := newStage(out, ".merge")
+	s, err := newStage(out, mergeStage)
 	if err != nil {
 		return nil, err
 	}

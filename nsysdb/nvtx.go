@@ -211,7 +211,7 @@ func (r *nvtxReader) row(v *nvtxRow, text []byte) {
 		}
 		return
 	}
-	if start == Null {
+	if start = within(start, maxTime); start == Null {
 		return // nothing can be said of when it was
 	}
 	name := r.name(text, textID)
@@ -221,7 +221,7 @@ func (r *nvtxReader) row(v *nvtxRow, text []byte) {
 	}
 	g := Range{Start: start, End: end, TID: tid, EndTID: endTID, Domain: domain, Name: name, PushPop: kind == nvtxPushPop}
 	// Older exports write 0 for "none". With times shifted below zero, 0 is a time like any other.
-	if end != Null && (end < start || end == 0 && start >= 0) {
+	if end != Null && (end < start || end == 0 && start >= 0 || end > maxTime) {
 		g.End, g.Damaged = Null, true
 	}
 	r.out.Ranges = append(r.out.Ranges, g)

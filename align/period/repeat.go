@@ -7,13 +7,14 @@ import (
 
 // findRepeats finds what a single thread repeats: steps of any program, decode steps, requests, graph replays.
 //
-//  1. Take the operations of one thread: the busiest on which anything is found.
+//  1. Take the operations of one thread: the busiest on which anything is found. If it answers requests whose prompts the
+//     host feeds (generate.go), those are the iterations.
 //  2. Find marks (features.go): short runs of operations that recur evenly. Marks of equal count come once each in the
 //     same repetition; each count is a level of nesting, from layers to steps to rounds of steps.
 //  3. Keep the levels whose stretches match, that hold a good part of all work and whose marks do not come in clusters.
-//     Choose the finest one whose stretches hold an optimizer, else a copy between
-//     host and device: the host feeds and reads steps, not layers. Where nothing is ever copied choose the coarsest,
-//     if it holds finer repetition itself, or repeats so often that it cannot be the layers of one pass.
+//     Choose the finest one whose stretches hold an optimizer, else a copy between host and device: the host feeds and
+//     reads steps, not layers. Where nothing is ever copied choose the coarsest, if it holds finer repetition itself, or
+//     repeats so often that it cannot be the layers of one pass.
 //  4. Move the cuts from the marks to where a step begins (cuts), and compare again.
 //     A program with a backward thread whose turns are not steps (strict) must have an optimizer, copies or graphs.
 //  5. Join decode steps to requests where several begin with a prefill (generations). Where none is ever copied within a

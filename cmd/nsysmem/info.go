@@ -32,16 +32,12 @@ With --snapshot it also says what a PyTorch memory snapshot holds and whether it
 			if format != "text" && format != "json" {
 				return usage("--format %q: say text or json", format)
 			}
-			for _, path := range args {
-				if err := c.info(cmd, path, format); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.each(cmd.Context(), args, func(path string) error { return c.info(cmd, path, format) })
 		},
 	}
 	c.flags(cmd)
-	cmd.Flags().StringVarP(&format, "format", "f", "text", "`text` or json")
+	cmd.Flags().StringVarP(&format, "format", "f", "text", "`FORMAT`: text or json")
+	complete(cmd, "format", "text", "json")
 	return cmd
 }
 

@@ -43,19 +43,14 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 			if err := f.parse(); err != nil {
 				return err
 			}
-			for _, path := range args {
-				if err := c.plot(cmd.Context(), path, f, len(args) > 1); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.each(cmd.Context(), args, func(path string) error { return c.plot(cmd.Context(), path, f, len(args) > 1) })
 		},
 	}
 	c.flags(cmd)
 	g := cmd.Flags()
 	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), or a folder; default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
-	g.StringVar(&f.view, "view", "all", "`timeline`, iterations, steady or all")
+	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady or all")
 	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
 	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
 	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a `range` such as 3-8")
@@ -161,10 +156,15 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 		return lacking("plot %q: no process used CUDA in the recorded time", path)
 	}
 	names := make([]string, len(rep.Tracks))
+	parts := make(map[string]int)
 	for i, t := range rep.Tracks {
 		part := ""
 		if len(rep.Tracks) > 1 {
 			part = fmt.Sprintf(".p%d-gpu%d", t.PID, t.Device)
+			// Processes of different machines may have one number.
+			if parts[part]++; parts[part] > 1 {
+				part += fmt.Sprintf("-%d", parts[part])
+			}
 		}
 		if names[i], err = f.out.name(path, part, f.ending, several); err == nil {
 			err = f.out.free(names[i])
@@ -173,6 +173,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 			return err
 		}
 	}
+	c.warnings(rep, nil)
 	for i, t := range rep.Tracks {
 		if err := c.picture(ctx, db, rep, t, names[i], f); err != nil {
 			return err
@@ -191,14 +192,14 @@ func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *
 		return err
 	}
 	var doubts []align.Warning
-	err = f.out.write(name, db.given, c.s.out, func(w io.Writer) (err error) {
+	err = f.out.write(ctx, name, db.given, c.s.out, func(w io.Writer) (err error) {
 		doubts, err = plot.Write(w, strings.TrimPrefix(f.ending, "."), rep, t, curves, f.picture)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	c.warnings(rep, doubts)
+	c.doubts(rep, doubts)
 	if name != "-" && !c.quiet {
 		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
 	}

@@ -92,7 +92,11 @@ func (f *whatIfFlags) parse(c *common) error {
 	}
 	for _, conf := range f.confs {
 		if _, err := torchmem.ParseConfig(conf); err != nil {
-			return usage("--conf: %v", err)
+			known := ""
+			if !strings.Contains(err.Error(), "known are ") {
+				known = ": known are " + strings.Join(torchmem.KnownSettings(), ", ")
+			}
+			return usage("--conf: %v%s", err, known)
 		}
 	}
 	var err error
@@ -174,7 +178,7 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 	}
 	var doubts []align.Warning
 	if picture != "" {
-		err = f.out.write(picture, path, c.s.out, func(out io.Writer) (err error) {
+		err = f.out.write(ctx, picture, path, c.s.out, func(out io.Writer) (err error) {
 			doubts, err = plot.WriteWhatIf(out, strings.TrimPrefix(strings.ToLower(filepath.Ext(picture)), "."), w, f.picture)
 			return err
 		})
@@ -257,4 +261,23 @@ func joinedTrack(rep *align.Report) *align.Track {
 		}
 	}
 	return out
+}
+
+// sweepTracks compares settings for each track that the snapshot was joined with, at the size of its card.
+func (c *common) sweepTracks(ctx context.Context, path string, rep *align.Report) ([]*align.WhatIf, error) {
+	var out []*align.WhatIf
+	p := newProgress(c, path)
+	defer p.done()
+	for _, t := range rep.Tracks {
+		if t.Tensors == nil || t.Tensors.Replay == nil {
+			continue
+		}
+		w, err := align.SimulateSettings(ctx, align.WhatIfOptions{Snapshot: t.Tensors.Replay.Snapshot(), Name: c.snapshot, Track: t, Sweep: true, Capacity: t.DeviceTotal,
+			Progress: func(done, total int) { p.report("settings", int64(done), int64(total)) }})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
 }

@@ -60,7 +60,16 @@ func WriteWhatIf(w io.Writer, format string, wi *align.WhatIf, o Options) (warni
 // A settingsPicture is being drawn.
 type settingsPicture struct {
 	picture
-	wi *align.WhatIf
+	wi      *align.WhatIf
+	entries bool // the axis counts entries of the trace, not time
+}
+
+// at is where an entry of the trace lies on the axis.
+func (pic *settingsPicture) at(event int32) int64 {
+	if pic.entries {
+		return int64(max(event, 0))
+	}
+	return pic.wi.TimeOf(event)
 }
 
 func (pic *settingsPicture) draw() {
@@ -94,12 +103,14 @@ func (pic *settingsPicture) draw() {
 
 	// 3. Time: iterations and phases where a report tells them.
 	v.from, v.to = wi.From, max(wi.To, wi.From+1)
-	if !wi.Timed {
+	// Without iterations that say which stretch of time matters, loading and compiling would fill most of the width.
+	pic.entries = !wi.Timed || wi.Track == nil || len(wi.Track.Iterations) == 0
+	if pic.entries {
 		v.from, v.to = 0, int64(max(wi.Replay.Events, 1))
 	}
 	pic.scale = linear(v.from, v.to)
 	var pieces []lanePiece
-	if t := wi.Track; t != nil && wi.Timed {
+	if t := wi.Track; t != nil && !pic.entries {
 		pic.track, pic.palette = t, newPalette(t)
 		for i := range t.Iterations {
 			if it := &t.Iterations[i]; it.End > v.from && it.Start < v.to {
@@ -336,7 +347,7 @@ func (pic *settingsPicture) lines(shown []int, pieces []lanePiece, x0, y0, x1, y
 	for _, i := range shown {
 		if s := &wi.Settings[i]; line && s.Limited != nil && len(s.Limited.Failures) > 0 {
 			f := &s.Limited.Failures[0]
-			pic.cross(vg.Point{X: a.x(f.Time), Y: a.y(f.Reserved)}, pic.pt(3.6), pic.pt(1.5), failed)
+			pic.cross(vg.Point{X: a.x(pic.at(f.Moment.Event)), Y: a.y(f.Reserved)}, pic.pt(3.6), pic.pt(1.5), failed)
 		}
 	}
 	if top == 0 {
@@ -359,20 +370,20 @@ func (pic *settingsPicture) lines(shown []int, pieces []lanePiece, x0, y0, x1, y
 
 func (pic *settingsPicture) timeAxis(a plotArea, axisY vg.Length) {
 	width, between := a.x1-a.x0, pic.pt(65)
-	if !pic.wi.Timed {
+	if pic.entries {
 		step := int64(niceStep(float64(a.to), max(int(width/between), 1)))
 		axis := timeAxis{}
 		for t := int64(0); t <= a.to; t += step {
 			axis.ticks = append(axis.ticks, plot.Tick{Value: float64(t), Label: strconv.FormatInt(t, 10)})
 		}
-		axis.unit = "entries of the trace, which has no times"
-		pic.xAxis(a, axisY, axis, "")
+		what := "entries of the trace"
+		if pic.wi.Timed {
+			what += ", " + scale.Duration(pic.wi.To-pic.wi.From) + " in all"
+		}
+		pic.xAxis(a, axisY, axis, what)
 		return
 	}
-	what := "since the trace began"
-	if pic.wi.Track != nil {
-		what = "in the report"
-	}
+	what := "in the report"
 	if pic.scale.squeezed {
 		what += "; dotted stretches are squeezed, so that the iterations can be seen"
 		for _, g := range pic.scale.groups() {
@@ -394,7 +405,7 @@ func (pic *settingsPicture) reserved(s *align.Setting) align.Curve {
 			c.Before = p.Reserved
 			continue
 		}
-		c.Points = append(c.Points, align.Point{Time: pic.wi.TimeOf(p.Event), Low: p.Reserved, High: p.Reserved, Last: p.Reserved})
+		c.Points = append(c.Points, align.Point{Time: pic.at(p.Event), Low: p.Reserved, High: p.Reserved, Last: p.Reserved})
 	}
 	return c
 }
@@ -408,7 +419,7 @@ func (pic *settingsPicture) allocated() align.Curve {
 		s := &r.Steps[i]
 		if s.Allocated != last {
 			last = s.Allocated
-			c.Points = append(c.Points, align.Point{Time: pic.wi.TimeOf(s.Event), Low: last, High: last, Last: last})
+			c.Points = append(c.Points, align.Point{Time: pic.at(s.Event), Low: last, High: last, Last: last})
 		}
 	}
 	return c

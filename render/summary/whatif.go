@@ -155,15 +155,15 @@ func number(i int) string { return "#" + strconv.Itoa(i+1) }
 func (p *printer) settings(wi *align.WhatIf) {
 	tab := &textTable{}
 	no := tab.add(column{head: "#"})
-	conf := tab.add(column{head: "setting", left: true, min: 24})
+	conf := tab.add(column{head: "setting", left: true, min: 18})
 	peak := tab.add(column{head: "peak reserved"})
 	spread := tab.add(column{head: "range", left: true, rank: 6})
 	alloc := tab.add(column{head: "peak allocated", rank: 7})
 	gap := tab.add(column{head: "largest gap", rank: 5})
 	segs := tab.add(column{head: "segments", rank: 9})
 	calls := tab.add(column{head: "cudaMallocs", rank: 8})
-	failed := tab.add(column{head: "failed", rank: 1})
-	card := tab.add(column{head: "smallest card"})
+	failed := tab.add(column{head: "failed", rank: 2})
+	card := tab.add(column{head: "smallest card", rank: 1})
 	for i := range wi.Settings {
 		s := &wi.Settings[i]
 		no.cells = append(no.cells, strconv.Itoa(i+1))

@@ -18,7 +18,8 @@ import (
 
 // Options say how to write a workbook.
 type Options struct {
-	TempDir string // where long sheets are kept while they are made; empty for the system's folder
+	TempDir string          // where long sheets are kept while they are made; empty for the system's folder
+	WhatIf  []*align.WhatIf // comparisons of the allocator's settings, one a track; nil for no such sheets
 }
 
 // Write writes the workbook of a report that was analyzed with Options.Blocks and Options.Kernels. The same report gives
@@ -36,6 +37,9 @@ func Write(w io.Writer, rep *align.Report, o Options) (err error) {
 		}
 	}()
 	if err := b.fill(rep); err != nil {
+		return fmt.Errorf("workbook: %w", err)
+	}
+	if err := b.whatIf(o.WhatIf); err != nil {
 		return fmt.Errorf("workbook: %w", err)
 	}
 	var a archive
