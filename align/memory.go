@@ -238,6 +238,9 @@ func (m *memory) alloc(e *memEvent) {
 	n.allocBytes += e.bytes
 	m.blocks.put(e.address, liveBlock{track: t, level: l, start: e.time, bytes: e.bytes, kind: e.kind, stream: e.stream, born: at, corr: e.corr, n: l.changes})
 	t.pool.row(e)
+	if e.kind == nsysdb.KindDeviceStatic {
+		l.out.Static++
+	}
 	if e.context == vmmContext {
 		l.vmm = true
 	}

@@ -89,6 +89,7 @@ type Level struct {
 	LostFrees      int64  // blocks that ended because their address was allocated anew
 	FailedAllocs   int64  // calls to allocate this kind that returned an error
 	Partial        bool   // the report started in the middle: peak and level are lower bounds
+	Static         int64  // of Allocs, those of modules' static memory
 }
 
 // Pool is the sum of a track's memory pools. Its bytes are not part of any level: a pool's used part is there as blocks.

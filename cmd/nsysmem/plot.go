@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 type plotFlags struct {
 	out              output
 	view, from, to   string
+	stack            string
 	iterations, size string
 	picture          plot.Options
 	ending           string
@@ -51,6 +53,7 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), or a folder; default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
 	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady or all")
+	g.StringVar(&f.stack, "stack", "", "what the levels are made of: `WHAT`: the tensors by category, by phase of birth, the driver's memory by kind, or none; default: category where a snapshot or the driver tells the tensors")
 	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
 	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
 	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a `range` such as 3-8")
@@ -70,6 +73,11 @@ func (f *plotFlags) parse() error {
 	case "timeline", "iterations", "steady", "all":
 	default:
 		return usage("--view %q: say timeline, iterations, steady or all", f.view)
+	}
+	switch o.Stack = f.stack; f.stack {
+	case "", "category", "phase", "kind", "none":
+	default:
+		return usage("--stack %q: say category, phase, kind or none", f.stack)
 	}
 	var err error
 	if f.size != "" {
@@ -145,6 +153,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	defer db.Close()
 	opts := c.options()
 	opts.Spans = true
+	opts.Blocks = f.stack == "kind"
 	rep, err := c.analyze(ctx, db, opts)
 	if err != nil {
 		return err
@@ -155,6 +164,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	if len(rep.Tracks) == 0 {
 		return lacking("plot %q: no process used CUDA in the recorded time", path)
 	}
+	c.dropIdle(rep)
 	names := make([]string, len(rep.Tracks))
 	parts := make(map[string]int)
 	for i, t := range rep.Tracks {
@@ -180,6 +190,29 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 		}
 	}
 	return nil
+}
+
+// dropIdle leaves out devices on which a process that works on another has static memory alone: exports name device 0 for
+// the static memory of modules, whichever device the process uses (observed in reports of two GPUs).
+func (c *common) dropIdle(rep *align.Report) {
+	idle := func(t *align.Track) bool {
+		g := &t.Total.GPU
+		return g.Kernels+g.Graphs+g.Copies+g.Memsets == 0 && len(t.Levels) == 1 && t.Levels[0].Static == t.Levels[0].Allocs
+	}
+	works := make(map[int64]bool)
+	for _, t := range rep.Tracks {
+		works[t.PID] = works[t.PID] || !idle(t)
+	}
+	rep.Tracks = slices.DeleteFunc(rep.Tracks, func(t *align.Track) bool {
+		if !works[t.PID] || !idle(t) {
+			return false
+		}
+		if !c.quiet {
+			fmt.Fprintf(c.s.err, "nsysmem: %s: no picture of process %d on device %d: it has only %d bytes of static memory there\n",
+				oneLine(rep.Source.Path), t.PID, t.Device, t.Total.Memory.Peak)
+		}
+		return true
+	})
 }
 
 func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *align.Track, name string, f *plotFlags) error {

@@ -24,6 +24,7 @@ type picture struct {
 	scale  timeScale       // of the timeline
 	bigs   []align.Curve   // curves of the enlarged iteration
 	byIter [][]*align.Span // spans of each place in Track.Iterations
+	source *source         // what is stacked; nil for nothing
 }
 
 // setCurves sorts the curves out to the panels, and shrinks the timeline to where the data are unless the user chose it.
@@ -44,6 +45,7 @@ func (pic *picture) setCurves(curves [][]align.Curve) error {
 		pic.shrink()
 	}
 	pic.scale = v.scale(pic.o)
+	pic.source = pic.newSource()
 	pic.byIter = make([][]*align.Span, len(pic.track.Iterations))
 	for i := range pic.track.Spans {
 		s := &pic.track.Spans[i]
@@ -138,22 +140,26 @@ func (pic *picture) draw() {
 		if len(pic.track.Iterations) == 0 {
 			head = "Ranges:"
 		}
-		for _, it := range pic.view.its {
-			if len(it.Phases) > 0 {
-				if it.Phases[0].Inferred {
-					head = "Phases (inferred):"
-				}
-				break
-			}
+		if pic.inferredNames() {
+			head = "Phases (inferred):"
 		}
-		st := style{size: small, bold: true, color: ink}
-		y -= pic.pt(10)
-		pic.text(head, x0, y, st)
-		rows := pic.legend(entries, x0+pic.width(head, st)+pic.pt(8), x1, y, 2, false)
-		y -= pic.pt(13) * vg.Length(rows-1)
-		y -= pic.pt(8)
+		y = pic.headed(head, entries, x0, x1, y)
+	}
+	if pic.source != nil {
+		if head, entries := pic.stackLegend(); len(entries) > 0 {
+			y = pic.headed(head, entries, x0, x1, y)
+		}
 	}
 	pic.panels(x0, m, x1, y)
+}
+
+// headed writes a legend with its head in front, under y, and returns how far down it went.
+func (pic *picture) headed(head string, entries []entry, x0, x1, y vg.Length) vg.Length {
+	st := style{size: small, bold: true, color: ink}
+	y -= pic.pt(10)
+	pic.text(head, x0, y, st)
+	rows := pic.legend(entries, x0+pic.width(head, st)+pic.pt(8), x1, y, 2, false)
+	return y - pic.pt(13)*vg.Length(rows-1) - pic.pt(6)
 }
 
 // panels shares the rest of the picture out.
@@ -314,14 +320,15 @@ func (pic *picture) where(t int64) string {
 }
 
 // setter is the top-level phase that set an iteration's peak: "(other)" where none did.
-func setter(it *align.Iteration) string {
-	best := align.OtherPhase
+func (v *view) setter(it *align.Iteration) string {
+	best, whole := align.OtherPhase, v.use(&it.Use)
 	for i := range it.Phases {
 		ph := &it.Phases[i]
-		if ph.Depth != 1 || ph.Path == align.OtherPhase || ph.Memory.Peak != it.Memory.Peak {
+		m := v.use(&ph.Use)
+		if ph.Depth != 1 || ph.Path == align.OtherPhase || m.Peak != whole.Peak {
 			continue
 		}
-		if ph.Memory.PeakAt == it.Memory.PeakAt {
+		if m.PeakAt == whole.PeakAt {
 			return ph.Path
 		}
 		if best == align.OtherPhase {

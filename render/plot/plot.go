@@ -19,6 +19,7 @@ type Options struct {
 	To         int64   // ns; end of the timeline
 	Iterations *[2]int // first and last number (align.Iteration.Index) shown, both included; nil for all
 	Linear     bool    // keep one time scale where the iterations would be too narrow on it
+	Stack      string  // "category", "phase", "kind" or "none"; empty for category where tensors are known
 	SinceFirst bool    // count the timeline's axis from the first event in view, not from the report's time 0
 
 	Size  Size   // of the whole picture; the zero value is 1600 by 1000 pixels
@@ -123,10 +124,12 @@ func Windows(rep *align.Report, track *align.Track, o Options) ([]align.Window, 
 type view struct {
 	timeline, iterations, steady bool
 
-	from, to int64 // ns; the timeline's stretch
-	fixed    bool  // the user chose it; otherwise it shrinks to where the data are
-	chosen   bool  // by time, not by iterations
-	columns  int   // pixel columns over the whole picture
+	from, to int64  // ns; the timeline's stretch
+	fixed    bool   // the user chose it; otherwise it shrinks to where the data are
+	chosen   bool   // by time, not by iterations
+	columns  int    // pixel columns over the whole picture
+	stack    string // what the tensors are stacked by: "category", "phase", "kind"; empty for no stack
+	level    string // "allocated" where the picture is about what tensors hold; empty for the device level
 	o        Options
 
 	its    []*align.Iteration // those shown, in time order
@@ -188,6 +191,9 @@ func (v *view) scale(o Options) timeScale {
 
 func newView(rep *align.Report, track *align.Track, o Options, l layout) (*view, error) {
 	v := &view{big: -1, columns: l.columns, o: o}
+	if err := v.pickStack(rep, track, o); err != nil {
+		return nil, err
+	}
 	switch o.View {
 	case "", "all":
 		v.timeline, v.iterations, v.steady = true, len(track.Iterations) > 0, len(track.Iterations) > 0
