@@ -460,6 +460,29 @@ func frameOf(stack []torchmem.Frame) string {
 	if pick < 0 {
 		return ""
 	}
-	f := &stack[pick]
+	return frameText(&stack[pick])
+}
+
+func frameText(f *torchmem.Frame) string {
 	return fmt.Sprintf("%s:%d %s", path.Base(strings.ReplaceAll(f.File, "\\", "/")), f.Line, f.Name)
+}
+
+// shortFrames is how many frames a short stack has.
+const shortFrames = 6
+
+func shortStack(stack []torchmem.Frame) string {
+	var python, other []string
+	for i := range stack {
+		if f := &stack[i]; strings.HasSuffix(f.File, ".py") {
+			if len(python) < shortFrames {
+				python = append(python, frameText(f))
+			}
+		} else if len(other) < shortFrames {
+			other = append(other, f.Name)
+		}
+	}
+	if len(python) == 0 {
+		python = other
+	}
+	return strings.Join(python, " < ")
 }

@@ -142,6 +142,9 @@ func (r *Replay) Trace() *Trace {
 	return nil
 }
 
+// Stack is a call stack of the snapshot, innermost frame first; empty for 0.
+func (r *Replay) Stack(id StackID) []Frame { return r.snap.Stack(id) }
+
 // TimeOf is the time of an entry, ns since 1970; of -1, that of the first one.
 func (r *Replay) TimeOf(event int32) int64 {
 	if t := r.Trace(); t != nil && event >= 0 && int(event) < t.n {
