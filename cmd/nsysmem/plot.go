@@ -19,7 +19,7 @@ import (
 type plotFlags struct {
 	out              output
 	view, from, to   string
-	stack            string
+	stack, at        string
 	iterations, size string
 	picture          plot.Options
 	ending           string
@@ -41,7 +41,7 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
   nsysmem plot run.sqlite --iterations 3-8 --size 1920x1080 --dpi 120`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.parse(); err != nil {
+			if err := f.parse(c.snapshot); err != nil {
 				return err
 			}
 			for _, path := range args {
@@ -56,7 +56,8 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	g := cmd.Flags()
 	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), or a folder; default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
-	g.StringVar(&f.view, "view", "all", "`timeline`, iterations, steady or all")
+	g.StringVar(&f.view, "view", "all", "`timeline`, iterations, steady, all, or segments: a map of the memory that PyTorch's allocator holds (with --snapshot)")
+	g.StringVar(&f.at, "at", "", "`moment` of --view segments: peak (of what tensors hold), reserved (its peak), oom (the first request that failed), or a time such as 12.5s; default peak")
 	g.StringVar(&f.stack, "stack", "", "what the levels are made of: the tensors by `category`, by phase of birth, the driver's memory by kind, or none; default: category where a snapshot or the driver tells the tensors")
 	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
 	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
@@ -70,13 +71,16 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	return cmd
 }
 
-func (f *plotFlags) parse() error {
+func (f *plotFlags) parse(snapshot string) error {
 	o := &f.picture
 	o.View = f.view
 	switch f.view {
-	case "timeline", "iterations", "steady", "all":
+	case "timeline", "iterations", "steady", "all", "segments":
 	default:
-		return usage("--view %q: say timeline, iterations, steady or all", f.view)
+		return usage("--view %q: say timeline, iterations, steady, all or segments", f.view)
+	}
+	if err := f.parseAt(snapshot); err != nil {
+		return err
 	}
 	switch o.Stack = f.stack; f.stack {
 	case "", "category", "phase", "kind", "none":
@@ -124,6 +128,35 @@ func (f *plotFlags) parse() error {
 		default:
 			return usage("-o %q: the name must end in .png, .svg or .pdf", f.out.path)
 		}
+	}
+	return nil
+}
+
+// parseAt reads --at and checks what goes with the view of segments.
+func (f *plotFlags) parseAt(snapshot string) (err error) {
+	o := &f.picture
+	if f.view != "segments" {
+		if f.at != "" {
+			return usage("--at: it goes with --view segments; for the timeline say --from and --to")
+		}
+		return nil
+	}
+	if snapshot == "" {
+		return usage("--view segments: a report does not tell the blocks of PyTorch's allocator: give its memory snapshot with --snapshot")
+	}
+	switch o.At = f.at; f.at {
+	case "", "peak", "reserved", "oom":
+	default:
+		o.At = "time"
+		if o.AtTime, err = parseTime(f.at); err != nil {
+			return usage("--at: %v; or peak, reserved or oom", err)
+		}
+	}
+	if f.from != "" || f.to != "" || f.iterations != "" {
+		return usage("--view segments shows one moment: give it with --at, not with --from, --to or --iterations")
+	}
+	if f.stack == "kind" || f.stack == "none" {
+		return usage("--view segments --stack %s: say category or phase", f.stack)
 	}
 	return nil
 }
@@ -194,9 +227,11 @@ func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *
 	if err != nil {
 		return coded{exitLacking, err}
 	}
-	curves, err := align.Curves(ctx, db.DB, rep, windows)
-	if err != nil {
-		return err
+	var curves [][]align.Curve
+	if len(windows) > 0 {
+		if curves, err = align.Curves(ctx, db.DB, rep, windows); err != nil {
+			return err
+		}
 	}
 	var doubts []align.Warning
 	err = f.out.write(name, db.given, c.s.out, func(w io.Writer) (err error) {

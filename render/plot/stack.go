@@ -106,6 +106,9 @@ const atBirth = math.MinInt64
 // newSource prepares the stack of a picture; nil where nothing is to be stacked.
 func (pic *picture) newSource() *source {
 	ten := pic.track.Tensors
+	if ten == nil && pic.view.stack != "kind" {
+		return nil
+	}
 	switch pic.view.stack {
 	case "category", "phase":
 		s := &source{
