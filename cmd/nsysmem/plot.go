@@ -35,9 +35,15 @@ func newPlot(s *streams) *cobra.Command {
 and the peak; a bar for each iteration from its start to its end level with a whisker to its peak; and one steady
 iteration enlarged. The ending of the output chooses PNG, SVG or PDF.
 
+Where the tensors are known, from PyTorch's memory snapshot of the run (--snapshot) or because the program ran without a
+caching allocator, the level is stacked from them by category: parameter, optimizer state, gradient, activation, input,
+autograd detail, temporary, unknown. --view segments is a map of the allocator's segments and blocks at one moment.
+
 The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 		Example: `  nsysmem plot run.sqlite                          # writes run.png
   nsysmem plot run.sqlite -o memory.svg --view timeline --from 12.5s --to 13s
+  nsysmem plot run.sqlite --snapshot run.pickle --stack phase
+  nsysmem plot run.sqlite --snapshot run.pickle --view segments --at 12.5s -o map.png
   nsysmem plot run.sqlite --iterations 3-8 --size 1920x1080 --dpi 120`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -201,6 +207,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	if len(rep.Tracks) == 0 {
 		return lacking("plot %q: no process used CUDA in the recorded time", path)
 	}
+	f.choose(rep)
 	names := make([]string, len(rep.Tracks))
 	for i, t := range rep.Tracks {
 		part := ""
@@ -220,6 +227,20 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 		}
 	}
 	return nil
+}
+
+// choose leaves the tracks that have what the picture is of, where some have it and others do not.
+func (f *plotFlags) choose(rep *align.Report) {
+	var kept []*align.Track
+	for _, t := range rep.Tracks {
+		ten := t.Tensors
+		if ten != nil && (f.view != "segments" || ten.Replay != nil && (f.at != "oom" || len(ten.Failures) > 0)) {
+			kept = append(kept, t)
+		}
+	}
+	if len(kept) > 0 && (f.view == "segments" || f.stack == "category" || f.stack == "phase") {
+		rep.Tracks = kept
+	}
 }
 
 func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *align.Track, name string, f *plotFlags) error {

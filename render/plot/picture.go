@@ -108,7 +108,7 @@ func (pic *picture) shrink() {
 
 // draw draws everything: title, caption and legend of the phases over the panels.
 func (pic *picture) draw() {
-	m := pic.pt(12)
+	v, m := pic.view, pic.pt(12)
 	x0, x1 := m, pic.w-m
 	y := pic.h - m
 
@@ -154,9 +154,12 @@ func (pic *picture) draw() {
 		if pic.inferredNames() {
 			head = "Phases (inferred):"
 		}
+		if pic.source != nil && v.stack == "phase" {
+			head, entries = pic.bornLegend(head, entries)
+		}
 		y = pic.headed(head, entries, x0, x1, y)
 	}
-	if pic.source != nil {
+	if pic.source != nil && v.stack != "phase" {
 		if head, entries := pic.stackLegend(); len(entries) > 0 {
 			y = pic.headed(head, entries, x0, x1, y)
 		}

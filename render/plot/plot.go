@@ -69,9 +69,7 @@ func Write(w io.Writer, format string, rep *align.Report, track *align.Track, cu
 		return nil, err
 	}
 	if view.segments {
-		if pic.memory, err = pic.newSegments(); err != nil {
-			return nil, err
-		}
+		pic.memory = pic.newSegments()
 	}
 	pic.draw()
 	data, err := p.bytes()
@@ -240,6 +238,9 @@ func (v *view) pickSegments(rep *align.Report, track *align.Track, o Options) er
 	v.segments = true
 	if o.Stack == "kind" || o.Stack == "none" {
 		return fmt.Errorf("plot: segments by %s: use --stack category or phase", o.Stack)
+	}
+	if err := checkMoment(rep, track, o); err != nil {
+		return err
 	}
 	if v.stack == "" {
 		v.stack = "category"

@@ -26,12 +26,34 @@ type segmentMap struct {
 	layers                               []bool // of pic.source, those in the map
 }
 
-// newSegments finds the map that the user asks for.
-func (pic *picture) newSegments() (*segmentMap, error) {
-	ten, path := pic.track.Tensors, pic.rep.Source.Path
+// checkMoment says why there is no map at the moment that the user asks for; nil where there is one.
+func checkMoment(rep *align.Report, track *align.Track, o Options) error {
+	ten, path := track.Tensors, rep.Source.Path
 	if ten == nil || ten.Replay == nil {
-		return nil, fmt.Errorf("plot: segments of %q: they are not known: give PyTorch's memory snapshot of the run with --snapshot", path)
+		return fmt.Errorf("plot: segments of %q: they are not known: give PyTorch's memory snapshot of the run with --snapshot", path)
 	}
+	first, last := ten.ReportTime(ten.Replay.From), ten.ReportTime(ten.Replay.To)
+	switch o.At {
+	case "", "peak", "reserved":
+	case "oom":
+		if len(ten.Failures) == 0 {
+			return fmt.Errorf("plot: failed requests of %q: the snapshot has none: use --at peak (%s), --at reserved, or a time from %s to %s",
+				path, scale.Seconds(ten.Peak.Time), scale.Seconds(first), scale.Seconds(last))
+		}
+	case "time":
+		if o.AtTime < min(rep.Source.Start, first) || o.AtTime > max(rep.Source.End, last) {
+			return fmt.Errorf("plot: segments of %q at %s: the report runs from %s to %s", path, scale.Seconds(o.AtTime),
+				scale.Seconds(rep.Source.Start), scale.Seconds(rep.Source.End))
+		}
+	default:
+		return fmt.Errorf("plot: segments at %q: use peak, reserved, oom or a time", o.At)
+	}
+	return nil
+}
+
+// newSegments is the map at the moment that the user asks for, which checkMoment found to be there.
+func (pic *picture) newSegments() *segmentMap {
+	ten := pic.track.Tensors
 	m := &segmentMap{}
 	first, last := ten.ReportTime(ten.Replay.From), ten.ReportTime(ten.Replay.To)
 	switch pic.o.At {
@@ -42,20 +64,12 @@ func (pic *picture) newSegments() (*segmentMap, error) {
 		m.segments, m.at = ten.MapAtPeak(true)
 		m.what = "when PyTorch reserved the most"
 	case "oom":
-		if len(ten.Failures) == 0 {
-			return nil, fmt.Errorf("plot: failed requests of %q: the snapshot has none: use --at peak (%s), --at reserved, or a time from %s to %s",
-				path, scale.Seconds(ten.Peak.Time), scale.Seconds(first), scale.Seconds(last))
-		}
 		m.segments, m.failure = ten.MapAtFailure(0), &ten.Failures[0]
 		m.at, m.what = m.failure.Time, "just before the request that failed"
 		if n := len(ten.Failures); n > 1 {
 			m.what = fmt.Sprintf("just before the first of %d requests that failed", n)
 		}
 	case "time":
-		src := pic.rep.Source
-		if pic.o.AtTime < min(src.Start, first) || pic.o.AtTime > max(src.End, last) {
-			return nil, fmt.Errorf("plot: segments of %q at %s: the report runs from %s to %s", path, scale.Seconds(pic.o.AtTime), scale.Seconds(src.Start), scale.Seconds(src.End))
-		}
 		m.at = pic.o.AtTime
 		m.segments = ten.MapAt(m.at)
 		switch {
@@ -64,8 +78,6 @@ func (pic *picture) newSegments() (*segmentMap, error) {
 		case m.at > last:
 			m.what = "after the last entry of the snapshot's trace"
 		}
-	default:
-		return nil, fmt.Errorf("plot: segments at %q: use peak, reserved, oom or a time", pic.o.At)
 	}
 	m.count(pic.source)
 	sort.SliceStable(m.segments, func(a, b int) bool {
@@ -75,7 +87,7 @@ func (pic *picture) newSegments() (*segmentMap, error) {
 		}
 		return x.Addr < y.Addr
 	})
-	return m, nil
+	return m
 }
 
 func (m *segmentMap) count(src *source) {
@@ -289,7 +301,7 @@ func (pic *picture) segments(m *segmentMap, x0, y0, x1, y1 vg.Length) {
 		pic.note("PyTorch held no segment at this time", plotArea{x0: x0, y0: y0, x1: x1, y1: y1})
 		return
 	}
-	head, label, space := pic.pt(24), pic.pt(10), pic.pt(5)
+	head, label, space := pic.pt(24), pic.pt(11), pic.pt(4)
 	avail := y1 - y0
 	for _, p := range pools {
 		if len(p) > 0 {
@@ -404,7 +416,7 @@ func (pic *picture) requestBar(request int64, perByte float64, x0, x1, y, bar, l
 		l = x1 - x0
 	}
 	st := style{size: small, bold: true, color: failed}
-	pic.text(pic.fit(s, st, x1-x0), x0, y+pic.pt(2), st)
+	pic.text(pic.fit(s, st, x1-x0), x0, y+pic.pt(2.8), st)
 	pic.fill(x0, y-bar, x0+l, y, mix(failed, white, 0.85))
 	pic.outlineRect(x0, y-bar, x0+l, y, pic.pt(1.2), failed)
 }
@@ -530,7 +542,11 @@ func (pic *picture) part(m *segmentMap, p part, perByte float64, x0, y0, y1, rig
 	st := style{size: small9, color: faint}
 	size := scale.Bytes(p.seg.Size)
 	if p.from > 0 {
-		size = "… from " + scale.Bytes(p.from) + " of " + size + " on"
+		size = "… from " + scale.Bytes(p.from) + " on"
+		if pic.width(size, st) <= x1-x0 {
+			pic.text(size, x0, y1+pic.pt(2.8), st)
+		}
+		return 0
 	}
 	stream := ""
 	if m.streams > 1 {
@@ -538,7 +554,7 @@ func (pic *picture) part(m *segmentMap, p part, perByte float64, x0, y0, y1, rig
 	}
 	for _, s := range []string{fmt.Sprintf("%s at %#x%s", size, p.seg.Addr, stream), size + stream, size} {
 		if pic.width(s, st) <= x1-x0 {
-			pic.text(s, x0, y1+pic.pt(1.8), st)
+			pic.text(s, x0, y1+pic.pt(2.8), st)
 			break
 		}
 	}
