@@ -225,8 +225,14 @@ func (pic *picture) steadyStack(panel steadyPanel, a plotArea, cols int) {
 	pic.gaps(lines, deviceAt, reservedAt, a)
 	stack.draw(pic.painter, a)
 	pic.yAxis(a)
-	for _, s := range panel.spans { // where phases begin and end
+	outer := 0
+	for _, s := range panel.spans {
 		if s.Depth == 1 {
+			outer++
+		}
+	}
+	for _, s := range panel.spans { // where phases begin and end
+		if s.Depth == 1 && outer <= 16 {
 			for _, t := range [2]int64{s.Start, s.End} {
 				pic.line(pic.pt(0.5), faint, []float64{1, 2}, vg.Point{X: a.x(t), Y: a.y0}, vg.Point{X: a.x(t), Y: a.y1})
 			}
@@ -244,7 +250,7 @@ func (pic *picture) steadyStack(panel steadyPanel, a plotArea, cols int) {
 	use := pic.view.use(&panel.it.Use)
 	if stack.high > 0 {
 		x := a.x0 + (a.x1-a.x0)/vg.Length(cols)*(vg.Length(stack.highest())+0.5)
-		pic.markUnder("allocated: "+peakLabel(use, use.Need == 0 && stack.flat()), x, a.y(stack.high), lines, reservedAt, a)
+		pic.markClear("allocated: "+peakLabel(use, use.Need == 0 && stack.flat()), x, a.y(stack.high), lines, a)
 	}
 }
 

@@ -183,7 +183,7 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	pic.failedMarks(inView, lines, deviceAt, a, cols)
 	switch {
 	case stack != nil && v.level != "":
-		pic.stackMark(stack, lines, deviceAt, reservedAt, a)
+		pic.stackMark(stack, lines, deviceAt, a)
 	case deviceAt >= 0:
 		pic.peakMark(lines[deviceAt], a)
 	}
