@@ -202,6 +202,23 @@ func besideNote(b *Beside, th *align.Theory) string {
 	return "another --optimizer, or parameters without a step (frozen)"
 }
 
+// BesideText says it in a sentence, to the byte.
+func BesideText(b *Beside) string {
+	s := fmt.Sprintf("%s: %s = %s bytes by theory", b.Category, b.Formula, countText(b.Expected))
+	switch {
+	case !b.Known:
+		s += "; to measure it takes a snapshot"
+	case b.Difference() == 0:
+		s += ", measured exactly"
+	default:
+		s += fmt.Sprintf(", %s measured, %s bytes", countText(b.Measured), signedCount(b.Difference()))
+	}
+	if b.Note != "" {
+		s += ": " + b.Note
+	}
+	return s
+}
+
 // TheoryText says what the theory is of.
 func TheoryText(th *align.Theory) string {
 	return fmt.Sprintf("N = %s parameters of %s, optimizer %s", countText(th.Params), th.DType, th.Optimizer)

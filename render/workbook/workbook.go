@@ -61,12 +61,13 @@ func (b *book) fill(rep *align.Report) error {
 	if err := b.overview(rep); err != nil {
 		return err
 	}
-	for _, t := range []*table{
-		iterationsTable(rep), phasesTable(rep), matrixTable(rep), phaseRowsTable(rep), allocationsTable(rep),
+	sheets := append([]*table{iterationsTable(rep), phasesTable(rep), matrixTable(rep), phaseRowsTable(rep)}, tensorTables(rep)...)
+	for _, t := range append(sheets,
+		allocationsTable(rep),
 		liveTable(rep, "Live at peak", "Live_at_peak", func(t *align.Track) []align.Block { return t.LiveAtPeak }),
 		liveTable(rep, "Live at end", "Live_at_end", func(t *align.Track) []align.Block { return t.LiveAtEnd }),
 		kernelsTable(rep), copiesTable(rep), callsTable(rep), failedTable(rep), warningsTable(rep),
-	} {
+	) {
 		if err := b.table(t); err != nil {
 			return err
 		}
