@@ -123,6 +123,9 @@ func (pic *picture) draw() {
 	// The caption may take a fifth of the picture.
 	said := style{size: normal, color: ink}
 	room := max(int(float64(pic.h)*0.2/float64(pic.pt(13))), 1)
+	if pic.track.Theory != nil {
+		room++ // it was asked for
+	}
 	paragraphs := pic.caption()
 	if pic.memory != nil {
 		paragraphs = pic.memory.caption(pic)
@@ -186,7 +189,11 @@ func (pic *picture) panels(x0, y0, x1, y1 vg.Length) {
 	}
 	mid := y1
 	if v.timeline {
-		mid = y0 + (y1-y0)*0.46
+		lower := vg.Length(0.46)
+		if y1-y0 < pic.pt(360) { // titles and axes take the same from a small picture
+			lower = 0.49
+		}
+		mid = y0 + (y1-y0)*lower
 		pic.timeline(x0, mid+pic.pt(4), x1, y1)
 		mid -= pic.pt(4)
 	}

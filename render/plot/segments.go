@@ -321,16 +321,18 @@ func (pic *picture) segments(m *segmentMap, x0, y0, x1, y1 vg.Length) {
 			small = min(2, max(rows/5, 1))
 		}
 	}
-	gap := pic.pt(3)
-	if len(m.segments) > 600 {
-		gap = pic.pixel
+	gaps := [2]vg.Length{pic.pt(3), pic.pt(3)}
+	for k, want := range []int{max(rows-small, 1), small} {
+		if n := len(pools[k]); n > 0 && w*vg.Length(want)/vg.Length(n) < pic.pt(6) {
+			gaps[k] = 0 // borders would be all there is to see
+		}
 	}
 	var laid [2][]shelf
 	var perByte [2]float64
 	n := 0
 	for k, want := range []int{max(rows-small, 1), small} {
 		if len(pools[k]) > 0 {
-			laid[k], perByte[k] = fitShelves(pools[k], w, gap, want)
+			laid[k], perByte[k] = fitShelves(pools[k], w, gaps[k], want)
 			n += len(laid[k])
 		}
 	}
@@ -366,8 +368,13 @@ func (pic *picture) segments(m *segmentMap, x0, y0, x1, y1 vg.Length) {
 		y -= pic.pt(6)
 		for _, row := range laid[k] {
 			y -= label
-			for _, p := range row.parts {
-				thin += pic.part(m, p, perByte[k], x0+p.x, y-bar, y, x1)
+			if gaps[k] == 0 {
+				pic.narrowRow(m, row, perByte[k], x0, y-bar, y)
+				thin += len(row.parts)
+			} else {
+				for _, p := range row.parts {
+					thin += pic.part(m, p, perByte[k], x0+p.x, y-bar, y)
+				}
 			}
 			y -= bar + space
 		}
@@ -379,7 +386,7 @@ func (pic *picture) segments(m *segmentMap, x0, y0, x1, y1 vg.Length) {
 	}
 	if thin > 0 {
 		st := style{size: small9, color: faint, align: 1}
-		pic.text(pic.fit(fmt.Sprintf("%s narrower than 3 pixels, without borders; several blocks in one pixel share its height", counted(thin, "segment")), st, w), x1, y0-pic.pt(4), st)
+		pic.text(pic.fit(fmt.Sprintf("%s too narrow for borders; blocks that share a pixel share its height", counted(thin, "segment")), st, w), x1, y0-pic.pt(4), st)
 	}
 }
 
@@ -421,91 +428,137 @@ func (pic *picture) requestBar(request int64, perByte float64, x0, x1, y, bar, l
 	pic.outlineRect(x0, y-bar, x0+l, y, pic.pt(1.2), failed)
 }
 
-// part draws a part of a segment between y0 and y1 from x0 on; it returns 1 where it is too narrow for a border.
-func (pic *picture) part(m *segmentMap, p part, perByte float64, x0, y0, y1, right vg.Length) (thin int) {
-	x1 := x0 + vg.Length(float64(p.to-p.from)*perByte)
-	cols := int((x1 - x0) / pic.pixel)
-	src := pic.source
-	freeKey, pendingKey := len(src.layers), len(src.layers)+1
-	key := func(b *align.MapBlock) int {
-		switch {
-		case b.State == align.BlockFree:
-			return freeKey
-		case b.State == align.BlockPending:
-			return pendingKey
-		case b.Block >= 0 && b.Block < len(src.keys):
-			return int(src.keys[b.Block])
-		}
-		return freeKey + 2 // live, of no known kind
-	}
-	paint := func(key int) color.RGBA {
-		switch {
-		case key < freeKey:
-			return src.layers[key].color
-		case key == freeKey:
-			return white
-		case key == pendingKey:
-			return pendingColor
-		}
-		return other
-	}
+// A chunk is a block, or the part of it in a part of a segment, in bytes from the start of the row.
+type chunk struct {
+	piece
+	block *align.MapBlock
+}
 
-	// 1. Colours, by pixel column: blocks that share one share its height.
-	var pieces []piece
-	inPart := make([]*align.MapBlock, 0, 16)
+// chunks appends the blocks of a part, from byte at of the row on.
+func (pic *picture) chunks(to []chunk, p part, at int64) []chunk {
 	for i := range p.seg.Blocks {
 		b := &p.seg.Blocks[i]
 		from := int64(b.Addr - p.seg.Addr)
-		if from+b.Size <= p.from || from >= p.to {
-			continue
+		if from+b.Size > p.from && from < p.to {
+			to = append(to, chunk{piece{pic.blockKey(b), at + max(from, p.from) - p.from, at + min(from+b.Size, p.to) - p.from}, b})
 		}
-		pieces = append(pieces, piece{key(b), max(from, p.from), min(from+b.Size, p.to)})
-		inPart = append(inPart, b)
 	}
-	n := max(cols, 1)
+	return to
+}
+
+// blockKey is the layer of a block; after the layers come free, pending, and live ones of which nothing is known.
+func (pic *picture) blockKey(b *align.MapBlock) int {
+	src := pic.source
+	switch {
+	case b.State == align.BlockFree:
+		return len(src.layers)
+	case b.State == align.BlockPending:
+		return len(src.layers) + 1
+	case b.Block >= 0 && b.Block < len(src.keys):
+		return int(src.keys[b.Block])
+	}
+	return len(src.layers) + 2
+}
+
+// blockColor is the ground of a key of blockKey.
+func (pic *picture) blockColor(key int) color.RGBA {
+	switch layers := pic.source.layers; {
+	case key < len(layers):
+		return layers[key].color
+	case key == len(layers):
+		return white
+	case key == len(layers)+1:
+		return pendingColor
+	}
+	return other
+}
+
+// paintBlocks fills size bytes of blocks by pixel column: blocks that share one share its height.
+func (pic *picture) paintBlocks(list []chunk, size int64, x0, y0, x1, y1 vg.Length) {
+	free := len(pic.source.layers)
+	pieces := make([]piece, len(list))
+	for i := range list {
+		pieces[i] = list[i].piece
+	}
+	n := max(int((x1-x0)/pic.pixel), 1)
 	dx := (x1 - x0) / vg.Length(n)
 	whole := make([]int, n)
-	for i, column := range shares(pieces, linear(p.from, p.to), n) {
+	for i, column := range shares(pieces, linear(0, size), n) {
 		whole[i] = -1
-		sort.Slice(column, func(a, b int) bool { return column[a].key < column[b].key })
 		if len(column) == 1 {
 			whole[i] = column[0].key
 			continue
 		}
+		sort.Slice(column, func(a, b int) bool { return column[a].key < column[b].key })
 		sum := 0.0
 		for _, s := range column {
 			sum += s.f
 		}
 		y, x := y0, x0+dx*vg.Length(i)
 		for _, s := range column {
+			c := pic.blockColor(s.key)
+			if s.key == free { // too narrow for hatching
+				c = cacheGap
+			}
 			h := (y1 - y0) * vg.Length(s.f/max(sum, 1e-9))
-			pic.fill(x, y, x+dx, y+h, paint(s.key))
+			pic.fill(x, y, x+dx, y+h, c)
 			y += h
 		}
 	}
 	runs(whole, x0, x1, func(key int, a, b vg.Length) {
-		pic.fill(a, y0, b, y1, paint(key))
-		if key == freeKey && b-a > 2*pic.pixel {
+		pic.fill(a, y0, b, y1, pic.blockColor(key))
+		if key == free {
 			pic.hatch(a, y0, b, y1, freeHatch)
 		}
 	})
-	if cols < 3 {
+}
+
+// narrowRow draws a row of segments that are too narrow for borders as one.
+func (pic *picture) narrowRow(m *segmentMap, row shelf, perByte float64, x0, y0, y1 vg.Length) {
+	var list []chunk
+	size := int64(0)
+	mark := vg.Length(-1)
+	for _, p := range row.parts {
+		list = pic.chunks(list, p, size)
+		if off := m.largest.Addr - p.seg.Addr; m.largest.Size > 0 && m.largest.Addr >= p.seg.Addr && off < uint64(p.seg.Size) {
+			mark = x0 + vg.Length(float64(size+int64(off))*perByte)
+		}
+		size += p.to - p.from
+	}
+	x1 := x0 + vg.Length(float64(size)*perByte)
+	pic.paintBlocks(list, size, x0, y0, x1, y1)
+	pic.outlineRect(x0, y0, x1, y1, pic.pt(0.8), barColor)
+	if mark >= 0 {
+		pic.outlineRect(mark, y0, mark+max(vg.Length(float64(m.largest.Size)*perByte), pic.pt(1.5)), y1, pic.pt(1.8), largestColor)
+	}
+}
+
+// part draws a part of a segment between y0 and y1 from x0 on; it returns 1 where it is too narrow for a border.
+func (pic *picture) part(m *segmentMap, p part, perByte float64, x0, y0, y1 vg.Length) (thin int) {
+	x1 := x0 + vg.Length(float64(p.to-p.from)*perByte)
+	src := pic.source
+	freeKey, pendingKey := len(src.layers), len(src.layers)+1
+
+	// 1. Colours.
+	list := pic.chunks(nil, p, 0)
+	pic.paintBlocks(list, p.to-p.from, x0, y0, x1, y1)
+	if x1-x0 < 3*pic.pixel {
 		return 1
 	}
 
 	// 2. Borders and names of blocks that are wide enough.
-	at := func(off int64) vg.Length { return x0 + vg.Length(float64(off-p.from)*perByte) }
-	for i, b := range inPart {
-		a, e := at(pieces[i].start), at(pieces[i].end)
+	at := func(off int64) vg.Length { return x0 + vg.Length(float64(off)*perByte) } // off from the part's start
+	for _, ch := range list {
+		b, a, e := ch.block, at(ch.start), at(ch.end)
 		if e-a < pic.pt(2.5) {
 			continue
 		}
-		c := paint(pieces[i].key)
+		c := pic.blockColor(ch.key)
 		edge := white
 		if b.State == align.BlockFree {
 			edge = frame
 		}
-		if pieces[i].end < p.to {
+		if p.from+ch.end < p.to {
 			pic.line(pic.pt(0.6), edge, nil, vg.Point{X: e, Y: y0}, vg.Point{X: e, Y: y1})
 		}
 		if y1-y0 < pic.pt(9) {
@@ -513,9 +566,9 @@ func (pic *picture) part(m *segmentMap, p part, perByte float64, x0, y0, y1, rig
 		}
 		name := "free"
 		switch {
-		case pieces[i].key < freeKey:
-			name = src.layers[pieces[i].key].name
-		case pieces[i].key == pendingKey:
+		case ch.key < freeKey:
+			name = src.layers[ch.key].name
+		case ch.key == pendingKey:
 			name = "pending"
 		}
 		st := style{size: small9, color: readable(c), align: 0.5}
@@ -534,7 +587,7 @@ func (pic *picture) part(m *segmentMap, p part, perByte float64, x0, y0, y1, rig
 	if l := m.largest; l.Size > 0 && l.Addr >= p.seg.Addr && l.Addr < p.seg.Addr+uint64(p.seg.Size) {
 		from := int64(l.Addr - p.seg.Addr)
 		if from < p.to && from+l.Size > p.from {
-			pic.outlineRect(max(at(from), x0), y0, min(at(from+l.Size), x1), y1, pic.pt(1.8), largestColor)
+			pic.outlineRect(max(at(from-p.from), x0), y0, min(at(from+l.Size-p.from), x1), y1, pic.pt(1.8), largestColor)
 		}
 	}
 

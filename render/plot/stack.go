@@ -20,7 +20,7 @@ import (
 var categoryColors = map[string]color.RGBA{
 	"parameter":       {0x33, 0x22, 0x88, 0xFF},
 	"optimizer state": {0x44, 0xAA, 0x99, 0xFF},
-	"gradient":        {0xCC, 0x66, 0x77, 0xFF},
+	"gradient":        {0x88, 0x22, 0x55, 0xFF},
 	"activation":      {0x88, 0xCC, 0xEE, 0xFF},
 	"input":           {0xDD, 0xCC, 0x77, 0xFF},
 	"autograd detail": {0xAA, 0x44, 0x99, 0xFF},
@@ -748,5 +748,5 @@ func (pic *picture) theoryLevel(top int64) int64 {
 
 func (pic *picture) theoryLabel() string {
 	th := pic.track.Theory
-	return "theory of these three, " + scale.Bytes(th.Parameter+th.Gradient+th.State)
+	return "theory, parameter to gradient: " + scale.Bytes(th.Parameter+th.Gradient+th.State)
 }
