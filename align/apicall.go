@@ -310,6 +310,9 @@ func (t *apiThread) place(at int64, a *analysis) place {
 	if own >= 0 {
 		if (a.opts.Through || t.proc.inferred) && !t.isMain && !t.helper && a.spans[own].operator {
 			if m := t.main.at(at); m >= 0 {
+				if a.opts.Through {
+					return placeOf(m, wayOther)
+				}
 				return placeOf(m, waySame)
 			}
 		}

@@ -174,8 +174,8 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 	live := make(map[blockKey]drawnBlock)
 	pools := make(map[blockKey]map[int64][2]int64)
 	poolEvents := d.pools
-	devices := make(map[int64]int64)
-	var same []memEvent
+	var devices lastDevices
+	var same sameTime
 	step := func(gpid, device int64, kind string, t, change int64) {
 		for _, w := range d.windows {
 			if w.PID == nsysdb.PID(gpid) && w.Device == device {
@@ -191,16 +191,16 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 		}
 	}
 	flush := func() {
-		orderSame(same)
-		if len(same) > 0 {
-			poolsUntil(same[0].time)
+		same.order()
+		if len(same.events) > 0 {
+			poolsUntil(same.events[0].time)
 		}
-		for i := range same {
-			e := &same[i]
+		for i := range same.events {
+			e := &same.events[i]
 			if e.bytes < 0 || e.op != nsysdb.OpAlloc && e.op != nsysdb.OpFree { // Null too
 				continue
 			}
-			nameDevice(devices, e)
+			devices.name(e)
 			k := blockKey{nsysdb.Process(e.gpid), e.address}
 			b, ok := live[k]
 			switch {
@@ -222,7 +222,7 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 				d.pool(pools, e, step)
 			}
 		}
-		same = same[:0]
+		same.events = same.events[:0]
 	}
 	err := db.Scan(ctx, nsysdb.Scan{Table: nsysdb.MemoryUsage, Columns: memoryColumns[:12], Sorted: sorted}, func(b *nsysdb.Batch) error {
 		c := b.Cols
@@ -242,13 +242,13 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 			if e.time == nsysdb.Null {
 				continue
 			}
-			if n := len(same); n > 0 && same[n-1].time != e.time {
-				if same[n-1].time > e.time {
+			if n := len(same.events); n > 0 && same.events[n-1].time != e.time {
+				if same.events[n-1].time > e.time {
 					return errUnordered
 				}
 				flush()
 			}
-			same = append(same, e)
+			same.events = append(same.events, e)
 		}
 		return nil
 	})

@@ -138,6 +138,10 @@ func (f *family) measure(a *analysis, inclusive []int64, launches int64) {
 	}
 }
 
+// wholeShare is the share of the launches from which a family that is named for a phase can be the whole round: a program
+// may do all its work in a range called "forward".
+const wholeShare = 0.95
+
 // choose picks the family that carries the iterations of a process, or nil.
 //
 //  1. Refuse operators, libraries, families whose members overlap, and single ranges without a word for a round.
@@ -167,6 +171,8 @@ func choose(a *analysis, fams []*family) *family {
 			f.why = "holds little of the GPU work"
 		case f.word != "":
 			words = append(words, f)
+		case best > 0 && phaseWord.MatchString(f.pattern) && f.share < wholeShare:
+			f.why = "named for a phase, and holds only part of the GPU work"
 		case len(f.members) >= 2 && f.share >= best*0.5:
 			others = append(others, f)
 		default:

@@ -36,6 +36,15 @@ func (t *Tensors) ReportTime(at int64) int64 {
 	return at - t.Shift
 }
 
+// ShortStack is a call stack in few words, innermost call first: the Python frames, or the functions where there are
+// none. Empty without a snapshot or a stack.
+func (t *Tensors) ShortStack(id torchmem.StackID) string {
+	if t.Replay == nil {
+		return ""
+	}
+	return shortStack(t.Replay.Stack(id))
+}
+
 // Clock says how well a snapshot's clock goes with the report's.
 type Clock struct {
 	Offset   int64 // ns by which the snapshot's stamps are late, at the least

@@ -201,25 +201,17 @@ func setRanks(inputs []Input, pattern *regexp.Regexp) {
 		in := &inputs[i]
 		in.Rank = -1
 		parts := strings.Split(slashed(in.Path), "/")
-		parts = parts[min(skip, len(parts)-1):]
 		last := len(parts) - 1
+		first := min(skip, last)
 		parts[last] = strings.TrimSuffix(parts[last], filepath.Ext(parts[last]))
 		if pattern != nil {
-			in.rank(strings.Join(parts, "/"), pattern)
+			in.rank(parts, first, last+1, pattern)
 			continue
 		}
 	search:
 		for _, usual := range usualRanks {
-			for k := last; k >= 0; k-- { // the file's own name before its folders'
-				before, after := strings.Join(parts[:k], "/"), strings.Join(parts[k+1:], "/")
-				if k > 0 {
-					before += "/"
-				}
-				if k < last {
-					after = "/" + after
-				}
-				if in.rank(parts[k], usual) {
-					in.Group = before + in.Group + after
+			for k := last; k >= first; k-- { // the file's own name before its folders'
+				if in.rank(parts, k, k+1, usual) {
 					break search
 				}
 			}
@@ -227,17 +219,20 @@ func setRanks(inputs []Input, pattern *regexp.Regexp) {
 	}
 }
 
-// rank takes the rank that a pattern finds in a text, the last one.
-func (in *Input) rank(text string, pattern *regexp.Regexp) bool {
+// rank takes the rank that a pattern finds in the elements from and below to of a path, the last one. The group keeps the
+// whole path, so that it is the same whatever else is in the batch.
+func (in *Input) rank(parts []string, from, to int, pattern *regexp.Regexp) bool {
+	text := strings.Join(parts[from:to], "/")
 	all := pattern.FindAllStringSubmatchIndex(text, -1)
 	for k := len(all) - 1; k >= 0; k-- {
 		m := all[k]
-		from, to := m[0], m[1]
+		at, end := m[0], m[1]
 		if len(m) > 2 && m[2] >= 0 {
-			from, to = m[2], m[3]
+			at, end = m[2], m[3]
 		}
-		if n, ok := number(text[from:to]); ok {
-			in.Rank, in.Group = n, text[:from]+"#"+text[to:]
+		if n, ok := number(text[at:end]); ok {
+			group := append(append([]string(nil), parts[:from]...), text[:at]+"#"+text[end:])
+			in.Rank, in.Group = n, strings.Join(append(group, parts[to:]...), "/")
 			return true
 		}
 	}

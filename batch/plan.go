@@ -58,7 +58,7 @@ func writePlan(inputs []Input, o *Options) error {
 	if err == nil {
 		o.warn("%s held a batch of other reports or settings; it is now one of %d reports", o.Out, len(inputs))
 	}
-	s, err := newStage(o.Out, ".plan") // no run's name begins with a dot
+	s, err := newStage(o.Out, planStage)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,12 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Outcome, error) {
 			return nil, fmt.Errorf("batch: %w", err)
 		}
 	}
+	if o.Shard.Count == 0 {
+		// Who does all alone can tell that nobody else is about to use these.
+		for _, name := range []string{planStage, mergeStage} {
+			removeStages(o.Out, name, 0)
+		}
+	}
 	var mu sync.Mutex // guards the outcome, and makes callbacks come one at a time
 	if warn := o.Warn; warn != nil {
 		o.Warn = func(s string) {

@@ -25,27 +25,42 @@ type staged struct {
 // stageMark parts the name of what is made from the random part of a stage's folder. No run's name has it.
 const stageMark = "~"
 
+// Stages of what every share makes. No run's name begins with a dot.
+const (
+	planStage  = ".plan"
+	mergeStage = ".merge"
+)
+
 // newStage makes a stage for what has the given name, and removes those that an earlier process left behind. Of a
-// report's own there is one at a time; of what every share makes, which has a name with a dot before it, only old ones
-// were left behind.
+// report's own there is one at a time; of what every share makes, only old ones were left behind.
 func newStage(out, name string) (*stage, error) {
 	parent := filepath.Join(stateDir(out), "making")
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, fmt.Errorf("batch: %w", err)
 	}
-	left, err := filepath.Glob(filepath.Join(escapeGlob(parent), name+stageMark+"*"))
-	if err == nil {
-		for _, dir := range left {
-			if info, err := os.Stat(dir); name[0] != '.' || err == nil && time.Since(info.ModTime()) > time.Hour {
-				os.RemoveAll(dir)
-			}
-		}
+	age := time.Duration(0)
+	if name == planStage || name == mergeStage {
+		age = time.Hour
 	}
+	removeStages(out, name, age)
 	dir, err := os.MkdirTemp(parent, name+stageMark)
 	if err != nil {
 		return nil, fmt.Errorf("batch: %w", err)
 	}
 	return &stage{out: out, dir: dir}, nil
+}
+
+// removeStages removes the stages of a name that are older than an age. What cannot be removed costs no more than room.
+func removeStages(out, name string, age time.Duration) {
+	left, err := filepath.Glob(filepath.Join(escapeGlob(filepath.Join(stateDir(out), "making")), name+stageMark+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range left {
+		if info, err := os.Stat(dir); age == 0 || err == nil && time.Since(info.ModTime()) > age {
+			os.RemoveAll(dir)
+		}
+	}
 }
 
 func escapeGlob(s string) string {

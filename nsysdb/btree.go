@@ -241,11 +241,50 @@ type decoder struct {
 }
 
 // shape finds the layout of a record, nil where the record does not make sense. local is the part of it that is in
-// its page.
+// its page, with room for 8 bytes more.
+//
+// The columns that are wanted are mostly among the first, and each mostly has one byte in the header. Then these bytes,
+// with the header's length, tell all, and what later columns hold makes no shape of its own.
 func (d *decoder) shape(local []byte) *shape {
 	if len(local) == 0 {
 		return nil
 	}
+	if d.prefix == 0 {
+		d.prefix = 2
+		for _, c := range d.cols {
+			d.prefix = max(d.prefix, c+2)
+		}
+	}
+	hlen := int(local[0])
+	if hlen >= 0x80 || hlen == 0 || hlen > len(local) {
+		return d.longShape(local)
+	}
+	p := min(hlen, d.prefix)
+	key, ok := keyOf(local, p)
+	if !ok {
+		return d.longShape(local)
+	}
+	if s := d.last; s != nil && s.key == key {
+		return s
+	}
+	seat := &d.seats[key.hash()]
+	if s := *seat; s != nil && s.key == key {
+		d.last = s
+		return s
+	}
+	s := d.layout(local[:p], 1, hlen)
+	if s == nil {
+		return nil
+	}
+	if s.key = key; p < hlen {
+		s.size = -1
+	}
+	d.last, *seat = s, s
+	return s
+}
+
+// longShape finds the layout by the whole header.
+func (d *decoder) longShape(local []byte) *shape {
 	hlen, n := int(local[0]), 1
 	if hlen >= 0x80 {
 		v, k := uvarint(local)
@@ -256,35 +295,6 @@ func (d *decoder) shape(local []byte) *shape {
 	}
 	if hlen < n || hlen > len(local) {
 		return nil
-	}
-	// The columns that are wanted are mostly among the first, and each mostly has one byte in the header. Then these
-	// bytes, with the header's length, tell all, and what later columns hold makes no shape of its own.
-	if d.prefix == 0 {
-		d.prefix = 2
-		for _, c := range d.cols {
-			d.prefix = max(d.prefix, c+2)
-		}
-	}
-	if p := min(hlen, d.prefix); n == 1 && p <= 8*len(headerKey{}) {
-		if key, ok := keyOf(local, p); ok {
-			if s := d.last; s != nil && s.key == key {
-				return s
-			}
-			seat := &d.seats[key.hash()%uint64(len(d.seats))]
-			if s := *seat; s != nil && s.key == key {
-				d.last = s
-				return s
-			}
-			s := d.layout(local[:p], n, hlen)
-			if s == nil {
-				return nil
-			}
-			if s.key = key; p < hlen {
-				s.size = -1
-			}
-			d.last, *seat = s, s
-			return s
-		}
 	}
 	header := local[:hlen]
 	for _, s := range d.long {
@@ -306,26 +316,35 @@ func (d *decoder) shape(local []byte) *shape {
 // A headerKey is the beginning of a header, the rest zero, as numbers that are compared at once.
 type headerKey [4]uint64
 
-// keyOf makes the key of the first n bytes; not where one of them, after the first, does not stand for a column by
-// itself. Beyond the record local has room for 8 bytes more.
+// keyOf makes the key of the first n bytes; not where they are too many, or where one of them does not stand for a
+// column by itself.
 func keyOf(local []byte, n int) (k headerKey, ok bool) {
-	b := local[:n+7]
-	i := 0
-	high := uint64(0)
-	for ; i < n>>3; i++ {
-		k[i] = binary.LittleEndian.Uint64(b[8*i:])
-		high |= k[i]
+	if n > 8*len(k) {
+		return k, false
 	}
-	if rest := n & 7; rest > 0 {
-		k[i] = binary.LittleEndian.Uint64(b[8*i:8*i+8]) & (1<<(8*rest) - 1)
-		high |= k[i]
+	last := uint64(1)<<(8*(n-1)&63+8) - 1 // of the last number, the bytes that count; all of them where that is 0 less 1
+	switch (n - 1) >> 3 {
+	case 0:
+		k[0] = binary.LittleEndian.Uint64(local[:8]) & last
+	case 1:
+		k[0] = binary.LittleEndian.Uint64(local[:8])
+		k[1] = binary.LittleEndian.Uint64(local[8:16]) & last
+	case 2:
+		k[0] = binary.LittleEndian.Uint64(local[:8])
+		k[1] = binary.LittleEndian.Uint64(local[8:16])
+		k[2] = binary.LittleEndian.Uint64(local[16:24]) & last
+	default:
+		k[0] = binary.LittleEndian.Uint64(local[:8])
+		k[1] = binary.LittleEndian.Uint64(local[8:16])
+		k[2] = binary.LittleEndian.Uint64(local[16:24])
+		k[3] = binary.LittleEndian.Uint64(local[24:32]) & last
 	}
-	return k, high&0x8080808080808080 == 0
+	return k, (k[0]|k[1]|k[2]|k[3])&0x8080808080808080 == 0
 }
 
-func (k *headerKey) hash() uint64 {
-	h := k[0]*0x9e3779b97f4a7c15 + k[1]*0xbf58476d1ce4e5b9 + k[2]*0x94d049bb133111eb + k[3]*0xd6e8feb86659fd93
-	return h >> 40
+// hash is a number under 256. A product's highest bits depend on all bits of its factors.
+func (k *headerKey) hash() uint8 {
+	return uint8((k[0]*0x9e3779b97f4a7c15 + k[1]*0xbf58476d1ce4e5b9 + k[2]*0x94d049bb133111eb + k[3]*0xd6e8feb86659fd93) >> 56)
 }
 
 // layout works out the shape of a header of hlen bytes, of which all or the first are given; columns begin at at.

@@ -12,7 +12,7 @@ var usePages = true
 // plain says whether a table's rows can be read from its pages: an ordinary table, whose columns are all stored, in
 // the order in which they are declared, with NULL for those added later.
 func (db *DB) plain(t *table) bool {
-	return usePages && db.file != nil && t.root > 0 && t.plain && !t.view && !t.noRowid
+	return usePages && !db.bySQLite && db.file != nil && t.root > 0 && t.plain && !t.view && !t.noRowid
 }
 
 // pageScan reads one part of a scan from the pages.

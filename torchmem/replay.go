@@ -142,6 +142,9 @@ func (r *Replay) Trace() *Trace {
 	return nil
 }
 
+// Stack is a call stack of the snapshot, innermost frame first; empty for 0.
+func (r *Replay) Stack(id StackID) []Frame { return r.snap.Stack(id) }
+
 // TimeOf is the time of an entry, ns since 1970; of -1, that of the first one.
 func (r *Replay) TimeOf(event int32) int64 {
 	if t := r.Trace(); t != nil && event >= 0 && int(event) < t.n {
@@ -267,3 +270,6 @@ func (r *Replay) StateAt(event int) []MapSegment {
 	l.run(t, min(event+1, t.n))
 	return l.state()
 }
+
+// Snapshot is where the trace comes from.
+func (r *Replay) Snapshot() *Snapshot { return r.snap }

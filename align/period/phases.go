@@ -1,5 +1,7 @@
 package period
 
+import "math"
+
 // iteration makes an iteration with phases of the turns from to to-1 and the optimizer at the start of turn to.
 func (t *trainer) iteration(from, to int) Iteration {
 	var it Iteration
@@ -37,10 +39,15 @@ func (t *trainer) dataEnd(from, to int) int {
 func (t *trainer) findStreams() {
 	count := map[int32]int{}
 	most := 0
+	n := 0 // work in a row on one stream
 	for i := range t.idx {
 		o := t.at(i)
-		count[o.Stream] += one(o.work())
-		most = max(most, count[o.Stream])
+		n += one(o.work())
+		if i+1 == len(t.idx) || t.at(i+1).Stream != o.Stream {
+			count[o.Stream] += n
+			most = max(most, count[o.Stream])
+			n = 0
+		}
 	}
 	t.aside = map[int32]bool{}
 	for s, n := range count {
@@ -111,8 +118,8 @@ func (t *trainer) findFactor() {
 	t.factorBefore = 2*later > all
 }
 
-// closeGaps sets the times of iterations, and stretches them and their last phase to the next one where nothing lies
-// between.
+// closeGaps sets the times of iterations, and stretches them to the next one where nothing lies between. It stretches
+// their last phases as far, or to where a helper thread launches something of its own.
 func closeGaps(v view, its []Iteration) {
 	where := make(map[int]int, 2*len(its)) // operation → place in v
 	for k := range its {
@@ -140,7 +147,21 @@ func closeGaps(v view, its []Iteration) {
 			}
 		}
 		if n := len(it.Phases); n > 0 {
-			it.Phases[n-1].End = it.End
+			it.Phases[n-1].End = max(it.Phases[n-1].End, min(it.End, v.helped(last)))
 		}
 	}
+}
+
+// helped is when another thread launches work after the operation at a place and before the next, or the end of time.
+func (v view) helped(place int) int64 {
+	to := len(v.ops)
+	if place+1 < v.len() {
+		to = int(v.idx[place+1])
+	}
+	for i := int(v.idx[place]) + 1; i < to; i++ {
+		if v.ops[i].work() {
+			return v.ops[i].Start
+		}
+	}
+	return math.MaxInt64
 }

@@ -2,22 +2,23 @@ package period
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
 // findRepeats finds what a single thread repeats: steps of any program, decode steps, requests, graph replays.
 //
-//  1. Take the operations of one thread: the busiest on which anything is found.
+//  1. Take the operations of one thread: the busiest on which anything is found. If it answers requests whose prompts the
+//     host feeds (generate.go), those are the iterations.
 //  2. Find marks (features.go): short runs of operations that recur evenly. Marks of equal count come once each in the
 //     same repetition; each count is a level of nesting, from layers to steps to rounds of steps.
 //  3. Keep the levels whose stretches match, that hold a good part of all work and whose marks do not come in clusters.
-//     Choose the finest one whose stretches hold an optimizer, else a copy between
-//     host and device: the host feeds and reads steps, not layers. Where nothing is ever copied choose the coarsest,
-//     if it holds finer repetition itself, or repeats so often that it cannot be the layers of one pass.
+//     Choose the finest one whose stretches hold an optimizer, else a copy between host and device: the host feeds and
+//     reads steps, not layers. Where nothing is ever copied choose the coarsest, if it holds finer repetition itself, or
+//     repeats so often that it cannot be the layers of one pass.
 //  4. Move the cuts from the marks to where a step begins (cuts), and compare again.
 //     A program with a backward thread whose turns are not steps (strict) must have an optimizer, copies or graphs.
-//  5. Join decode steps to requests where several begin with a prefill (requests).
+//  5. Join decode steps to requests where several begin with a prefill (generations). Where none is ever copied within a
+//     request, finer levels than the one chosen have them.
 func findRepeats(ops []Op, strict bool) Result {
 	first := none("too few kernels to repeat")
 	for n, thread := range workers(ops) {
@@ -39,6 +40,11 @@ func repeatsOf(ops []Op, thread int32, strict bool) Result {
 			v.idx = append(v.idx, int32(i))
 		}
 	}
+	if !strict {
+		if its, steps, conf := v.fedRequests(); steps != nil {
+			return v.repeated(its, steps, conf, "request", generated)
+		}
+	}
 	var good []level
 	for _, l := range v.levels() {
 		if l.quality >= 0.6 && l.cover >= minCover && 4*l.length*len(l.at) >= l.at[len(l.at)-1]-l.at[0] && v.computes(l) {
@@ -49,31 +55,32 @@ func repeatsOf(ops []Op, thread int32, strict bool) Result {
 		return none("no run of GPU operations recurs evenly")
 	}
 	l, why := choose(good, strict)
-	if why != "" {
-		return none(why)
+	var outer []span
+	if why == "" {
+		outer = v.spans(v.cuts(l))
 	}
-	spans := v.spans(v.cuts(l))
-	if len(spans) < 4 {
+	its, steps, conf := v.generations(outer, good, l)
+	switch {
+	case steps != nil:
+		return v.repeated(its, steps, conf, "request", generated)
+	case why != "":
+		return none(why)
+	case len(its) < 4:
 		return none("fewer than four repetitions")
 	}
-	bodies := v.bodies(spans)
-	conf := agreement(bodies)
+	conf = agreement(v.bodies(its))
 	if conf < 0.5 {
 		return none(fmt.Sprintf("repetitions do not match (%.0f %%)", 100*conf))
 	}
-	unit, reason := "step", "a run of GPU operations recurs"
-	its, steps := spans, []span(nil)
-	if heads := requests(bodies); len(heads) >= 2 {
-		its, steps = v.join(spans, heads), spans
-	} else if l.graphs >= 0.8 {
-		unit, reason = "graph launch", "launches of a graph recur"
-	} else if req, within := v.decodes(spans, good, l); len(req) > 0 {
-		its, steps = req, within
+	if l.graphs >= 0.8 {
+		return v.repeated(its, nil, conf, "graph launch", "launches of a graph recur")
 	}
-	if steps != nil {
-		unit, reason = "request", "a prefill is followed by decode steps that recur"
-	}
-	r := Result{Confidence: conf, Unit: unit, Why: reason}
+	return v.repeated(its, nil, conf, "step", "a run of GPU operations recurs")
+}
+
+// repeated makes a result of stretches, and of the finer ones within them where there are any.
+func (v view) repeated(its, steps []span, conf float64, unit, why string) Result {
+	r := Result{Confidence: conf, Unit: unit, Why: why}
 	var sizes []int
 	k := 0
 	for _, s := range its {
@@ -93,62 +100,6 @@ func (v view) bodies(spans []span) []view {
 		out[i] = v.cut(s.from, s.to)
 	}
 	return out
-}
-
-// join makes requests of stretches, each from one head up to the next.
-func (v view) join(spans []span, heads []int) []span {
-	var out []span
-	for i, h := range heads {
-		to := len(spans)
-		if i+1 < len(heads) {
-			to = heads[i+1]
-		}
-		out = append(out, span{spans[h].from, spans[to-1].to})
-	}
-	return v.prompts(out)
-}
-
-// decodes looks within stretches that the host feeds for a finer level of which each holds a prefill and decode steps.
-// It gives the requests and the finer stretches, or nil.
-func (v view) decodes(outer []span, good []level, l level) (its, steps []span) {
-	for _, f := range good {
-		if 3*f.length > l.length {
-			continue
-		}
-		inner := v.spans(v.cuts(f))
-		if len(inner) < 3*len(outer) {
-			continue
-		}
-		heads := requests(v.bodies(inner))
-		if len(heads) != len(outer) {
-			continue
-		}
-		its = v.join(inner, heads)
-		same := true
-		for i := range its {
-			same = same && 4*int(abs(int32(its[i].from-outer[i].from))) <= f.length
-		}
-		if same {
-			return its, inner
-		}
-	}
-	return nil, nil
-}
-
-// generation adds the prefill and the decode steps of a request, which are the stretches from k on that lie in it for the
-// most part, and gives the next one's first. Together they fill it.
-func (it *Iteration) generation(v view, s span, steps []span, k int) int {
-	mine := func(k int) bool { return k < len(steps) && steps[k].from+steps[k].to < 2*s.to }
-	name, from := PrefillPhase, s.from
-	for ; mine(k); k++ {
-		to := steps[k].to
-		if !mine(k + 1) {
-			to = s.to
-		}
-		it.add(v, name, from, min(to, s.to))
-		name, from = DecodePhase, to
-	}
-	return k
 }
 
 // computes says that the stretches of a level have kernels, and of more than one kind unless they are graphs: copies of
@@ -451,82 +402,4 @@ func (v view) follow(other view, n int) int {
 		}
 	}
 	return n
-}
-
-// prompts moves the starts of requests to the copies to the device that lead in, where nearly all have them: what a
-// decode step launches after its token was read belongs to the request before. The first one's may lie before it.
-func (v view) prompts(spans []span) []span {
-	lead := make([]int, len(spans))
-	n, usual := 0, 0
-	run := func(p int) (n int) {
-		for p+n < v.len() && v.at(p+n).Class == HtoD {
-			n++
-		}
-		return n
-	}
-	for i, s := range spans {
-		lead[i] = leadIn(v.cut(s.from, min(s.to, s.from+resync)), 0)
-		if i > 0 {
-			copies := run(s.from + lead[i])
-			n += one(copies > 0)
-			usual = max(usual, copies)
-		}
-	}
-	if n == 0 || 10*n < 8*(len(spans)-1) {
-		return spans
-	}
-	for i := range spans {
-		if i > 0 && spans[i-1].to == spans[i].from {
-			spans[i-1].to += lead[i]
-		}
-		spans[i].from += lead[i]
-	}
-	for k := run(spans[0].from); k < usual && spans[0].from > 0 && v.at(spans[0].from-1).Class == HtoD; k++ {
-		spans[0].from--
-	}
-	return spans
-}
-
-// requests lists the stretches that begin a request, or nil. A prefill is unlike the decode steps on both sides, by
-// shape; the first stretch is one; there are several, like each other by name more than like decode steps; at most half
-// of all stretches are.
-func requests(bodies []view) []int {
-	n := len(bodies)
-	if n < 6 {
-		return nil
-	}
-	// By shape, with what two neighbours have in common.
-	near := make([]float64, n)
-	for i := 0; i+1 < n; i++ {
-		near[i] = alike(bodies[i], bodies[i+1])
-	}
-	var heads []int
-	for i := range bodies {
-		before, after := 0.0, 0.0
-		if i > 0 {
-			before = near[i-1]
-		}
-		if i+1 < n {
-			after = near[i]
-		}
-		if before < 0.6 && after < 0.6 && i+1 < n {
-			heads = append(heads, i)
-		} else if i > 0 && i+1 < n && max(before, after) < 0.6 {
-			return nil
-		}
-	}
-	if len(heads) < 2 || heads[0] != 0 || 2*len(heads) > n {
-		return nil
-	}
-	like, unlike := 0.0, 0.0
-	pairs := 0
-	for i := 1; i < len(heads) && pairs < maxPairs; i++ {
-		like += similar(bodies[heads[i-1]], bodies[heads[i]])
-		unlike += similar(bodies[heads[i-1]], bodies[heads[i-1]+1])
-		pairs++
-	}
-	if like < unlike+0.1*float64(pairs) || like < 0.4*float64(pairs) || math.IsNaN(like) {
-		return nil
-	}
-	return heads
 }

@@ -694,6 +694,23 @@ func BenchmarkMillion(b *testing.B) {
 				s.op(1, fmt.Sprint("k", i), 1)
 			}
 		},
+		"varying lengths": func(s *script) {
+			m := sized{24, 32 + s.r.Intn(400), true, true}
+			m.data(s)
+			m.forward(s)
+			m.loss(s)
+			m.backward(s)
+			m.optimize(s)
+		},
+		"varying requests": func(s *script) {
+			m := sized{layers: 12, tokens: 32 + s.r.Intn(400)}
+			s.class(1, HtoD, 10)
+			m.forward(s)
+			for k := range 20 + s.r.Intn(50) {
+				decodeStep(s, 12, m.tokens+k)
+			}
+			s.class(1, DtoH, 8)
+		},
 		"many threads": func(s *script) { s.raw(int32(s.r.Intn(64)), fmt.Sprint("k", s.r.Intn(99)), 1) },
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -737,7 +754,7 @@ func FuzzFind(f *testing.F) {
 		ops := make([]Op, 0, len(in))
 		now := int64(0)
 		for _, b := range in {
-			o := Op{Loose: uint64(b & 7), Key: uint64(b & 15), Thread: int32(b >> 6), Flags: Flags(b>>4) & 3}
+			o := Op{Loose: uint64(b & 7), Key: uint64(b & 15), Kind: uint64(b&7) / 2, Thread: int32(b >> 6), Stream: int32(b >> 5 & 3), Flags: Flags(b>>4) & 3}
 			switch {
 			case b&15 == 15:
 				o.Class = HtoD

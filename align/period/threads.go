@@ -1,9 +1,6 @@
 package period
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // A cast says which thread plays which part in a training program.
 type cast struct {
@@ -39,8 +36,9 @@ type window struct {
 //
 //  1. Kernels and graph launches fall into bursts by launching thread. Threads that launch none are left out: they
 //     prefetch data.
-//  2. The main thread is the one with most operations of an optimizer, unless it copies nothing to the device; else, of
-//     the two threads that follow each other most often, the one that copies more to the device or came first.
+//  2. The main thread is the one with most operations of an optimizer, unless it copies nothing to the device; else the
+//     one after whose fills (the gradient of the loss) another works; else, of the two threads that follow each other
+//     most often, the one that copies more to the device or came first.
 //  3. The backward pass is launched while the main thread waits for it, after the fill of the loss's gradient where one is
 //     seen. Of the threads of which that is true, the one with most work so launches it; others too that work at the
 //     same times (one a device) or as much. What launches the same as the main thread is a worker that does the same;
@@ -54,14 +52,17 @@ func findCast(ops []Op) (cast, bool) {
 	pairs := map[[2]int]int{}
 	begins := map[[2]int]int{} // bursts of the second after a fill by the first
 	fill := false
-	hinted, fills := 0, 0
+	hinted := 0
+	t := -1
 	for i := range ops {
 		o := &ops[i]
-		t, ok := at[o.Thread]
-		if !ok {
-			t = len(stats)
-			at[o.Thread] = t
-			stats = append(stats, threadStat{thread: o.Thread, first: i})
+		if t < 0 || o.Thread != stats[t].thread {
+			var ok bool
+			if t, ok = at[o.Thread]; !ok {
+				t = len(stats)
+				at[o.Thread] = t
+				stats = append(stats, threadStat{thread: o.Thread, first: i})
+			}
 		}
 		s := &stats[t]
 		if o.Class == HtoD && lastFeed != t {
@@ -84,7 +85,6 @@ func findCast(ops []Op) (cast, bool) {
 				pairs[[2]int{min(last, t), max(last, t)}]++
 				if fill {
 					begins[[2]int{last, t}]++
-					fills++
 				}
 			}
 			last = t
@@ -98,8 +98,12 @@ func findCast(ops []Op) (cast, bool) {
 			m = t
 		}
 	}
-	// Optimizers may run inside the backward pass: then their thread is not the one that feeds.
-	if p := mainOfPair(stats, pairs); m < 0 || p >= 0 && stats[p].feeds > 1 && stats[m].feeds == 0 && (fills == 0 || begins[[2]int{p, m}] > 1) {
+	// Optimizers may run inside the backward pass: then their thread is not the one that feeds. Helpers may use the
+	// optimizer's kernels: then another thread works after the main thread's fills.
+	p, q := mainOfPair(stats, pairs, begins)
+	_, fills := mostOften(begins)
+	switch {
+	case m < 0, fills > 1 && q != m, p >= 0 && stats[p].feeds > 1 && stats[m].feeds == 0 && (fills < 2 || q == m):
 		m = p
 	}
 	if m < 0 && hinted > 0 {
@@ -117,8 +121,11 @@ func findCast(ops []Op) (cast, bool) {
 		return cast{}, false
 	}
 	c := cast{main: stats[m].thread, back: make([]bool, len(ops)), ours: make([]bool, len(ops))}
+	t = -1
 	for i := range ops {
-		t := at[ops[i].Thread]
+		if t < 0 || ops[i].Thread != ops[i-1].Thread {
+			t = at[ops[i].Thread]
+		}
 		c.back[i] = isBack[t] || t == m && ops[i].Flags&Backward != 0
 		c.ours[i] = isBack[t] || t == m
 	}
@@ -195,6 +202,9 @@ func pauses(ops []Op, stats []threadStat, at map[int32]int, m int) []window {
 	pause, from := 0, 0
 	fill := false
 	flush := func() {
+		if from == len(out) {
+			return
+		}
 		for _, w := range out[from:] {
 			s := &stats[w.thread]
 			s.windows++
@@ -204,9 +214,12 @@ func pauses(ops []Op, stats []threadStat, at map[int32]int, m int) []window {
 		from = len(out)
 		pause++
 	}
+	t := -1
 	for i := range ops {
 		o := &ops[i]
-		t := at[o.Thread]
+		if t < 0 || o.Thread != ops[i-1].Thread {
+			t = at[o.Thread]
+		}
 		if t == m {
 			flush()
 			if o.work() {
@@ -230,21 +243,31 @@ func pauses(ops []Op, stats []threadStat, at map[int32]int, m int) []window {
 	return out
 }
 
-func mainOfPair(stats []threadStat, pairs map[[2]int]int) int {
-	best, m := 1, -1
-	keys := slices.SortedFunc(maps.Keys(pairs), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	for _, p := range keys {
-		n := pairs[p]
-		if n <= best {
-			continue
-		}
-		a, b := &stats[p[0]], &stats[p[1]]
-		best, m = n, p[0]
-		if b.feeds > a.feeds || b.feeds == a.feeds && b.first < a.first {
-			m = p[1]
+// mainOfPair guesses the main thread and the one that launches the backward pass: the pair of which the second works
+// after the first one's fills most often, else the two that follow each other most often. It gives -1 for none.
+func mainOfPair(stats []threadStat, pairs, begins map[[2]int]int) (main, back int) {
+	if p, n := mostOften(begins); n > 1 {
+		return p[0], p[1]
+	}
+	p, n := mostOften(pairs)
+	if n < 2 {
+		return -1, -1
+	}
+	a, b := &stats[p[0]], &stats[p[1]]
+	if b.feeds > a.feeds || b.feeds == a.feeds && b.first < a.first {
+		return p[1], p[0]
+	}
+	return p[0], p[1]
+}
+
+// mostOften is the pair with the highest count; of equals the least.
+func mostOften(count map[[2]int]int) (best [2]int, n int) {
+	for p, k := range count {
+		if k > n || k == n && slices.Compare(p[:], best[:]) < 0 {
+			best, n = p, k
 		}
 	}
-	return m
+	return best, n
 }
 
 // maxThreads bounds how many threads are looked at.

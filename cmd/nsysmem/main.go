@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"unicode"
@@ -41,7 +42,15 @@ func lacking(format string, args ...any) error {
 	return coded{exitLacking, fmt.Errorf(format, args...)}
 }
 
+// collectAt is how much memory may grow, in percent of what is in use, before garbage is collected, unless GOGC says
+// otherwise. Half of Go's own figure costs 5 % of the time of a summary, and takes the peak for a report of 10 GB from
+// 1.1 to 0.8 GiB, for a workbook of 400,000 blocks from 600 to 450 MiB.
+const collectAt = 50
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// What was asked to stop and does not is ended by the second Ctrl-C.
 	context.AfterFunc(ctx, stop)

@@ -68,6 +68,11 @@ func (c *common) keep(rep *align.Report, given string) error {
 	if err := c.pick(rep); err != nil {
 		return err
 	}
+	if c.domain != "" && !slices.ContainsFunc(rep.Families, func(f align.Family) bool {
+		return f.Domain == c.domain || f.Domain == "" && (c.domain == ":" || c.domain == "default")
+	}) {
+		return lacking("%q: no range is in the domain %q: nsysmem info lists the ranges and their domains", given, c.domain)
+	}
 	if c.iteration == "" || len(rep.Tracks) == 0 {
 		return nil
 	}
@@ -124,6 +129,12 @@ func (c *common) pick(rep *align.Report) error {
 		return lacking("%q: no such process or device in the report: it has %s", rep.Source.Path, strings.Join(there, ", "))
 	}
 	rep.Tracks = kept
+	ofOthers := func(pid int64) bool {
+		return pid != 0 && !slices.ContainsFunc(kept, func(t *align.Track) bool { return t.PID == pid })
+	}
+	rep.Warnings = slices.DeleteFunc(rep.Warnings, func(w align.Warning) bool { return ofOthers(w.PID) })
+	rep.Findings = slices.DeleteFunc(rep.Findings, func(f align.Finding) bool { return ofOthers(f.PID) })
+	rep.Families = slices.DeleteFunc(rep.Families, func(f align.Family) bool { return ofOthers(f.PID) })
 	return nil
 }
 

@@ -447,6 +447,13 @@ func (e *encoder) use(u *align.Use, timed bool) {
 		e.raw(":")
 		e.memory(&o.MemoryUse, timed)
 	}
+	if unused, outside, ok := LevelGaps(u); ok && timed {
+		e.raw(`,"gaps":{"unused_end_bytes":`)
+		e.int(unused)
+		e.raw(`,"outside_end_bytes":`)
+		e.int(outside)
+		e.raw("}")
+	}
 	e.raw(`,"gpu":`)
 	if knowsGPU(&e.c) {
 		figures(e, &u.GPU, gpuFigures, true)

@@ -90,6 +90,31 @@ type theoryJSON struct {
 	Parameter int64  `json:"parameter_bytes"`
 	Gradient  int64  `json:"gradient_bytes"`
 	State     int64  `json:"optimizer_state_bytes"`
+
+	Beside []besideJSON `json:"beside"`
+}
+
+type besideJSON struct {
+	Category   string  `json:"category"`
+	Formula    string  `json:"formula"`
+	Expected   int64   `json:"expected_bytes"`
+	Measured   *int64  `json:"measured_bytes"`
+	Difference *int64  `json:"difference_bytes"`
+	Note       *string `json:"note"`
+}
+
+func theoryOf(t *align.Track) theoryJSON {
+	th := t.Theory
+	out := theoryJSON{th.Params, th.DType, th.Optimizer, th.Parameter, th.Gradient, th.State, []besideJSON{}}
+	for _, b := range BesideTheory(t) {
+		n := besideJSON{Category: b.Category, Formula: b.Formula, Expected: b.Expected, Note: nonEmpty(b.Note)}
+		if b.Known {
+			d := b.Difference()
+			n.Measured, n.Difference = &b.Measured, &d
+		}
+		out.Beside = append(out.Beside, n)
+	}
+	return out
 }
 
 type inferredPhaseJSON struct {
@@ -140,9 +165,9 @@ func (e *encoder) tensors(t *align.Track) {
 		e.raw(",\n \"tensors\":")
 		e.value(tensorsOf(t, ten))
 	}
-	if th := t.Theory; th != nil {
+	if t.Theory != nil {
 		e.raw(",\n \"theory\":")
-		e.value(theoryJSON{th.Params, th.DType, th.Optimizer, th.Parameter, th.Gradient, th.State})
+		e.value(theoryOf(t))
 	}
 	if x := t.Inferred; x != nil {
 		e.raw(",\n \"inferred\":")

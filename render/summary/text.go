@@ -122,10 +122,10 @@ func (p *printer) severity(s string) string {
 func (p *printer) table(t *textTable, gaps map[int]string) {
 	lines, dropped := t.lines(p.width - 2)
 	for i, l := range lines {
-		if g := gaps[i-1]; g != "" && i > 0 {
+		if g := gaps[i-t.heads]; g != "" && i >= t.heads {
 			p.line("  " + p.paint(dim, cut(g, p.width-2)))
 		}
-		if i == 0 {
+		if i < t.heads {
 			l = p.paint(bold, l)
 		}
 		p.line("  " + l)
@@ -185,6 +185,7 @@ func (p *printer) track(rep *align.Report, t *align.Track) {
 		p.head("Phases (median and highest over the steady iterations)")
 		p.phases(c, t)
 	}
+	p.tensors(rep, t)
 	if len(t.Ranges) > 0 {
 		p.head("Ranges outside iterations")
 		p.ranges(rep, t)
@@ -243,6 +244,7 @@ func (p *printer) levels(rep *align.Report, t *align.Track) {
 		}
 	}
 	p.table(tab, nil)
+	p.inferred(t)
 	for i := range t.Levels {
 		if l := &t.Levels[i]; l.Partial {
 			p.para("  ", fmt.Sprintf("%s is partial: the recording began in the middle (frees without their allocation: %s), levels are lower bounds",
@@ -385,6 +387,7 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 		flag.cells = append(flag.cells, flags(it))
 	}
 	p.table(tab, gaps)
+	p.inferred(t)
 	if show.left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",
 			countText(int64(show.left)), countText(int64(len(t.Iterations)))), dim)
@@ -490,6 +493,7 @@ func (p *printer) failed(rep *align.Report, t *align.Track) {
 		in.cells = append(in.cells, failedPlace(t, f))
 	}
 	p.table(tab, nil)
+	p.inferred(t)
 	if n := len(t.Failed) - textFailed; n > 0 {
 		p.para("  ", fmt.Sprintf("(and %s more)", countText(int64(n))), dim)
 	}

@@ -53,9 +53,11 @@ func (b *book) overview(rep *align.Report) error {
 	o.doubts(rep)
 	o.levels(rep)
 	o.tracks(rep)
+	o.tensors(rep)
 	first := o.row + 1 // the head of the phases' table
 	peaks := o.phases(rep)
 	o.charts(rep, peaks, first)
+	o.tensorCharts(rep)
 	if o.err != nil {
 		return fmt.Errorf("sheet %q: %w", overviewSheet, o.err)
 	}
@@ -239,6 +241,9 @@ func (o *overview) levels(rep *align.Report) {
 			in = it.Name
 			if phase != "" {
 				in += ", " + phase
+			}
+			if summary.InferredNote(t) != "" {
+				in += " (inferred)"
 			}
 		}
 		note := ""

@@ -289,13 +289,13 @@ func TestNumbers(t *testing.T) {
 	if got := columnOf(t, its, "Kernel time (ms)")[1]; got != "1234.567891" {
 		t.Errorf("ms %q", got)
 	}
-	if got, err := f.GetCellValue("Iterations", "K3"); err != nil || got != "300.00" {
+	if got, err := f.GetCellValue("Iterations", "L3"); err != nil || got != "300.00" {
 		t.Errorf("need is shown as %q, %v", got, err)
 	}
 	if got := columnOf(t, rows(t, f, "Allocations"), "Address")[1]; got != "0xffff800000000000" {
 		t.Errorf("address %q", got)
 	}
-	if c, err := f.GetCellType("Iterations", "J3"); err != nil || c == excelize.CellTypeInlineString || c == excelize.CellTypeSharedString {
+	if c, err := f.GetCellType("Iterations", "K3"); err != nil || c == excelize.CellTypeInlineString || c == excelize.CellTypeSharedString {
 		t.Errorf("peak is stored as %v, %v", c, err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"os/signal"
 	"strconv"
 
-	"nsysmem/testdata/amplify/repeat"
+	"nsysmem/internal/amplify"
 )
 
 func main() {
@@ -30,7 +30,7 @@ func run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	return repeat.Report(ctx, os.Args[1], os.Args[2], copies, func(table string, done int) {
+	return amplify.Report(ctx, os.Args[1], os.Args[2], copies, func(table string, done int) {
 		if done%500 == 0 {
 			fmt.Fprintf(os.Stderr, "amplify: %s: %d copies\n", table, done)
 		}

@@ -1,5 +1,5 @@
-// Package repeat makes exports of any size from a real one, to measure with.
-package repeat
+// Package amplify makes exports of any size from a real one, to measure with.
+package amplify
 
 import (
 	"context"
@@ -20,15 +20,15 @@ import (
 // told is called after every few rows written; it may be nil.
 func Report(ctx context.Context, in, out string, copies int, told func(table string, done int)) (err error) {
 	if copies < 1 {
-		return fmt.Errorf("repeat %q: %d copies: ask for 1 or more", in, copies)
+		return fmt.Errorf("amplify %q: %d copies: ask for 1 or more", in, copies)
 	}
 	if err := copyFile(in, out); err != nil {
-		return fmt.Errorf("repeat %q: %w", in, err)
+		return fmt.Errorf("amplify %q: %w", in, err)
 	}
 	defer func() {
 		if err != nil {
 			os.Remove(out)
-			err = fmt.Errorf("repeat %q: %w", in, err)
+			err = fmt.Errorf("amplify %q: %w", in, err)
 		}
 	}()
 	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(out))

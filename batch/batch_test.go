@@ -1,0 +1,299 @@
+package batch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"nsysmem/align"
+)
+
+func TestNatural(t *testing.T) {
+	want := []string{"R1", "r", "r-1", "r1", "r01", "r2", "r2a", "r2b10", "r10", "r99999999999999999999998", "r99999999999999999999999", "s"}
+	// Where just leading zeros differ the plain order decides: "r01" before "r1".
+	want[3], want[4] = want[4], want[3]
+	got := slices.Clone(want)
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
+	slices.SortFunc(got, natural)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if naturalPath("a/z", "a.b/a") >= 0 {
+		t.Error("a folder is not before one whose name goes on")
+	}
+	if naturalPath("job2/rank10", "job10/rank2") >= 0 {
+		t.Error("job10 is before job2")
+	}
+}
+
+func inputs(paths ...string) []Input {
+	in := make([]Input, len(paths))
+	for i, p := range paths {
+		in[i].Path = p
+	}
+	return in
+}
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ paths, want string }{
+		{"runs/a.sqlite runs/b.nsys-rep", "a b"},
+		{"x/run.sqlite y/run.sqlite y/other.sqlite", "x_run y_run other"},
+		{"1/x/run.sqlite 2/x/run.sqlite 2/y/run.sqlite", "1_x_run 2_x_run y_run"},
+		{"run.sqlite run.nsys-rep", "run run-2"},
+		{"a/Run.sqlite b/run.sqlite", "a_Run b_run"}, // one file where case does not count
+		{"a$b.sqlite a%b.sqlite a_b-2.sqlite", "a_b a_b-3 a_b-2"},
+		{"名前.sqlite ..hidden.sqlite", "名前 hidden"},
+		{"ab_c.sqlite x/c.sqlite ab/c.sqlite", "ab_c x_c ab_c-2"},
+	} {
+		in := inputs(strings.Fields(c.paths)...)
+		setNames(in)
+		var got []string
+		for i := range in {
+			got = append(got, in[i].Name)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: got %q, want %q", c.paths, got, c.want)
+		}
+	}
+	long := inputs("a/"+strings.Repeat("é", 200)+".sqlite", "b/"+strings.Repeat("é", 200)+"x.sqlite")
+	setNames(long)
+	if len(long[0].Name) > maxName || len(long[1].Name) > maxName || long[0].Name == long[1].Name {
+		t.Errorf("long names: %v", long)
+	}
+}
+
+func TestRanks(t *testing.T) {
+	for _, c := range []struct{ paths, pattern, ranks, group string }{
+		{"a/rank0.sqlite a/rank_11.sqlite a/Rank-2.sqlite", "", "0 11 2", "a/rank#"},
+		{"a/r0/x.sqlite a/r1/x.sqlite", "", "0 1", "a/r#/x"},
+		{"rank7/a.sqlite rank7/b.sqlite", "", "-1 -1", ""}, // all lie in it: it tells nothing apart
+		{"job3/rank1.sqlite job4/rank1.sqlite", "", "1 1", "job3/rank#"},
+		{"r1/rank0.sqlite r2/rank0.sqlite", "", "0 0", "r1/rank#"},
+		{"cpp_r2.sqlite var1.sqlite rx.sqlite tr5.sqlite", "", "2 -1 -1 -1", "cpp_r#"},
+		{"n1/g3.sqlite n1/g4.sqlite n2/g3.sqlite", `g(\d+)`, "3 4 3", "n1/g#"},
+		{"n1/g3.sqlite n2/g3.sqlite", `n\d+`, "1 2", "#/g3"},
+		{"rank99999999999999999999.sqlite", "", "-1", ""},
+	} {
+		var re *regexp.Regexp
+		if c.pattern != "" {
+			re = regexp.MustCompile(c.pattern)
+		}
+		in := inputs(strings.Fields(c.paths)...)
+		setRanks(in, re)
+		var got []string
+		for i := range in {
+			got = append(got, fmt.Sprint(in[i].Rank))
+		}
+		if strings.Join(got, " ") != c.ranks || in[0].Group != c.group {
+			t.Errorf("%s by %q: ranks %q in %q, want %q in %q", c.paths, c.pattern, got, in[0].Group, c.ranks, c.group)
+		}
+	}
+}
+
+// TestShares checks on random batches that shares are disjoint, together the whole, and as even as the largest report lets
+// them be.
+func TestShares(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for range 200 {
+		in := make([]Input, random.IntN(60))
+		var total, largest int64
+		for i := range in {
+			in[i] = Input{Name: fmt.Sprint(i), Size: random.Int64N(1 << uint(random.IntN(34)))}
+			total += in[i].Size + perReport
+			largest = max(largest, in[i].Size+perReport)
+		}
+		n := 1 + random.IntN(9)
+		seen := map[string]int{}
+		for i := 1; i <= n; i++ {
+			var load int64
+			shuffled := slices.Clone(in)
+			random.Shuffle(len(shuffled), func(a, b int) { shuffled[a], shuffled[b] = shuffled[b], shuffled[a] })
+			for _, r := range (Shard{i, n}).take(shuffled) {
+				seen[r.Name]++
+				load += r.Size + perReport
+			}
+			if load > total/int64(n)+largest {
+				t.Fatalf("share %d of %d has %d of %d bytes, the largest report has %d", i, n, load, total, largest)
+			}
+		}
+		for i := range in {
+			if seen[in[i].Name] != 1 {
+				t.Fatalf("report %s is in %d shares of %d", in[i].Name, seen[in[i].Name], n)
+			}
+		}
+	}
+}
+
+func TestShardFromEnv(t *testing.T) {
+	for _, c := range []struct{ env, want string }{
+		{"", "0/0"},
+		{"SLURM_ARRAY_TASK_ID=0 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_STEP=1", "1/4"},
+		{"SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=5", "3/4"},
+		{"SLURM_ARRAY_TASK_ID=9 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_STEP=4", "3/4"},
+		{"SLURM_ARRAY_TASK_ID=9 SLURM_ARRAY_TASK_COUNT=2 SLURM_ARRAY_TASK_MIN=3", "error"}, // --array=3,9
+		{"SLURM_ARRAY_TASK_ID=x SLURM_ARRAY_TASK_COUNT=2", "error"},
+		{"JOB_COMPLETION_INDEX=3 JOB_COMPLETIONS=8", "4/8"},
+		{"JOB_COMPLETION_INDEX=3", "error"},
+		{"JOB_COMPLETION_INDEX=8 JOB_COMPLETIONS=8", "error"},
+	} {
+		env := map[string]string{}
+		for _, kv := range strings.Fields(c.env) {
+			k, v, _ := strings.Cut(kv, "=")
+			env[k] = v
+		}
+		s, _, err := ShardFromEnv(func(k string) string { return env[k] })
+		got := fmt.Sprintf("%d/%d", s.Index, s.Count)
+		if err != nil {
+			got = "error"
+		}
+		if got != c.want {
+			t.Errorf("%s: %s (%v), want %s", c.env, got, err, c.want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, f := range []string{"runs/a/r10.sqlite", "runs/a/r2.sqlite", "runs/b.nsys-rep", "runs/c.sqlite", "runs/c.nsys-rep", "runs/notes.txt",
+		"runs/.hidden.sqlite", "out/reports/x.sqlite", "list.txt"} {
+		os.MkdirAll(filepath.Dir(f), 0o755)
+		text := ""
+		if f == "list.txt" {
+			text = "# a comment\n\nruns/c.sqlite\nruns/a/*.sqlite\n"
+		}
+		if err := os.WriteFile(f, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin := filepath.Join(dir, "bin")
+	os.Mkdir(bin, 0o755)
+	os.WriteFile(filepath.Join(bin, "nsys"), []byte("#!/bin/sh\n"), 0o755)
+	for _, c := range []struct{ args, path, want, warned string }{
+		{"runs", "", "runs/a/r2.sqlite runs/a/r10.sqlite runs/c.sqlite", "1 .nsys-rep reports left out"},
+		{"runs", bin, "runs/a/r2.sqlite runs/a/r10.sqlite runs/b.nsys-rep runs/c.sqlite", ""},
+		{"@list.txt", "", "runs/a/r2.sqlite runs/a/r10.sqlite runs/c.sqlite", ""},
+		{"runs/a/r?.sqlite runs/x*", "", "runs/a/r2.sqlite", "nothing matches"},
+		{"runs/notes.txt missing.sqlite runs/b.nsys-rep", "", "missing.sqlite runs/b.nsys-rep runs/notes.txt", ""},
+		{".", bin, "runs/a/r2.sqlite runs/a/r10.sqlite runs/b.nsys-rep runs/c.sqlite", ""},
+	} {
+		t.Setenv("PATH", c.path)
+		warned := ""
+		in, err := Find(strings.Fields(c.args), &Options{Out: "out", Warn: func(s string) { warned += s }})
+		if err != nil {
+			t.Errorf("%s: %v", c.args, err)
+		}
+		var got []string
+		for i := range in {
+			got = append(got, in[i].Path)
+		}
+		if strings.Join(got, " ") != c.want || !strings.Contains(warned, c.warned) || c.warned == "" && warned != "" {
+			t.Errorf("%s: got %q, warned %q", c.args, got, warned)
+		}
+	}
+	in, err := Find([]string{"runs", "./runs/a", filepath.Join(dir, "runs", "c.sqlite")}, &Options{Out: "out"})
+	if err != nil || len(in) != 4 {
+		t.Errorf("a report named twice is done twice: %v, %v", in, err)
+	}
+	if _, err := Find([]string{"@nothing.txt"}, &Options{Out: "out"}); err == nil {
+		t.Error("a list that is missing is not told")
+	}
+}
+
+// TestSpread compares with a plain count, in parts of every size.
+func TestSpread(t *testing.T) {
+	out := t.TempDir()
+	if err := os.MkdirAll(stateDir(out), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := plan{Schema: planSchema}
+	for k := range 3 {
+		r := &record{recordHead: recordHead{Input: Input{Name: fmt.Sprintf("r%d", k), Rank: int64(k), Group: "r#"}, Collected: align.Collected{Memory: k != 1, Kernels: true}}}
+		its := []iteration{}
+		for i := range 6 - k {
+			its = append(its, iteration{Index: i + k, End: int64(10 + k), Memory: align.MemoryUse{Peak: int64(100*i + k)}})
+		}
+		its = append(its, iteration{Index: 5, Truncated: true, Memory: align.MemoryUse{Peak: 7}}) // counted anew
+		r.Tracks = []track{{Rank: int64(k), Group: "r#", Iterations: len(its), Levels: []align.Level{{Kind: "device", Peak: int64(k)}}}}
+		r.Iterations = [][]iteration{its}
+		f, err := os.Create(r.record(out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.write(f); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		p.Reports = append(p.Reports, r.Input)
+	}
+	defer func(old int) { spreadBytes = old }(spreadBytes)
+	defer func(old int) { keepIterations = old }(keepIterations)
+	for _, spreadBytes = range []int{1, 300, 1 << 20} {
+		keepIterations = 9 // those of one run are kept, the others read again
+		c, err := compare(out, &p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.spreadGroups(); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.groups) != 1 || len(c.missing)+len(c.failed) > 0 {
+			t.Fatalf("groups %v, missing %v", c.groups, c.missing)
+		}
+		var got []string
+		for _, r := range c.groups[0].rows {
+			pk, tm := r.have[ofPeak], r.have[ofTime]
+			got = append(got, fmt.Sprintf("%d.%d n%d peak %d:%d/%d/%d time %d:%d/%d/%d", r.key.before, r.key.index, r.n, pk.n, pk.low, pk.mid, pk.top, tm.n, tm.low, tm.mid, tm.top))
+		}
+		want := []string{
+			"0.0 n1 peak 1:0/0/0 time 1:10/10/10",
+			"0.1 n2 peak 1:100/100/100 time 2:10/10/11",
+			"0.2 n3 peak 2:2/2/200 time 3:10/11/12",
+			"0.3 n3 peak 2:102/102/300 time 3:10/11/12",
+			"0.4 n3 peak 2:202/202/400 time 3:10/11/12",
+			"0.5 n3 peak 2:302/302/500 time 3:10/11/12",
+			"1.5 n3 peak 2:7/7/7 time 0:0/0/0",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("with %d bytes:\n%s\nwant\n%s", spreadBytes, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// TestPhaseOrder checks that phases of runs that lack some stand in an order that suits all.
+func TestPhaseOrder(t *testing.T) {
+	c := &comparison{}
+	known := map[string]int{}
+	for i, paths := range []string{"forward backward (other)", "data forward loss backward (other)", "optimizer", "data forward forward/l1 backward optimizer"} {
+		var stats []align.PhaseStat
+		for _, p := range strings.Fields(paths) {
+			stats = append(stats, align.PhaseStat{Path: p})
+		}
+		c.addPhases(stats, i, known)
+	}
+	c.lastOther()
+	var got []string
+	for _, p := range c.phases {
+		got = append(got, p.path)
+	}
+	if s := strings.Join(got, " "); s != "optimizer data forward forward/l1 loss backward (other)" {
+		t.Errorf("order %s", s)
+	}
+}
+
+// TestLabels checks that devices of different runs are never one because each process calls its own device 0.
+func TestLabels(t *testing.T) {
+	h := recordHead{Input: Input{Name: "a", Rank: -1}, Tracks: []track{{PID: 1, Rank: 0}, {PID: 2, Rank: 1}, {PID: 3, Rank: -1}, {PID: 4, Device: 1, Rank: -1}}}
+	var got []string
+	for i := range h.Tracks {
+		got = append(got, h.label(i))
+	}
+	if s := strings.Join(got, ", "); s != "a rank 0, a rank 1, a p3 gpu0, a p4 gpu1" {
+		t.Errorf("labels %s", s)
+	}
+}

@@ -1,0 +1,420 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/xuri/excelize/v2"
+)
+
+// small are the reports of testdata that can be done.
+var small = []string{"cnn_default", "cpp_mem", "cpp_mem_2023"}
+
+// slow says whether tests may take longer than a moment.
+var slow = os.Getenv("NSYSMEM_SLOW") != ""
+
+// build builds the program.
+func build(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "nsysmem")
+	if out, err := exec.Command("go", "build", "-o", name, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return name
+}
+
+// copies puts n reports into folders of eight ranks each.
+func copies(t *testing.T, dir string, n int) {
+	t.Helper()
+	data := make([][]byte, len(small))
+	for i, name := range small {
+		var err error
+		if data[i], err = os.ReadFile(filepath.Join("..", "..", "testdata", name+".sqlite")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		name := filepath.Join(dir, fmt.Sprintf("job%d", i/8), fmt.Sprintf("rank%d.sqlite", i%8))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, data[i%len(data)], 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// batchRun runs the command in this process and returns its exit code and what it wrote to stderr.
+func batchRun(args ...string) (int, string) {
+	var out, errs bytes.Buffer
+	code := run(context.Background(), append([]string{"batch"}, args...), streams{out: &out, err: &errs})
+	return code, out.String() + errs.String()
+}
+
+// sameTree fails unless two folders hold the same files with the same bytes.
+func sameTree(t *testing.T, a, b string) {
+	t.Helper()
+	x, y := tree(t, a), tree(t, b)
+	if len(x) == 0 {
+		t.Errorf("%s is empty", a)
+	}
+	for name, data := range x {
+		if other, ok := y[name]; !ok {
+			t.Errorf("%s lacks %s", b, name)
+		} else if !bytes.Equal(data, other) {
+			t.Errorf("%s differs between %s and %s", name, a, b)
+		}
+	}
+	for name := range y {
+		if _, ok := x[name]; !ok {
+			t.Errorf("%s has %s, which %s lacks", b, name, a)
+		}
+	}
+}
+
+func tree(t *testing.T, root string) map[string][]byte {
+	t.Helper()
+	files := make(map[string][]byte)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		files[rel], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// whole fails unless every file that has its final name is whole.
+func whole(t *testing.T, out string) {
+	t.Helper()
+	for name, data := range tree(t, out) {
+		var err error
+		switch {
+		case strings.HasPrefix(name, filepath.Join(".nsysmem", "making")):
+		case strings.HasSuffix(name, ".json"):
+			if !json.Valid(data) {
+				err = fmt.Errorf("no JSON")
+			}
+		case strings.HasSuffix(name, ".parquet"):
+			_, err = parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+		case strings.HasSuffix(name, ".xlsx"):
+			var f *excelize.File
+			if f, err = excelize.OpenReader(bytes.NewReader(data)); err == nil {
+				f.Close()
+			}
+		case strings.HasSuffix(name, ".png"):
+			if !bytes.HasSuffix(data, []byte("IEND\xaeB`\x82")) {
+				err = fmt.Errorf("no end")
+			}
+		}
+		if err != nil {
+			t.Errorf("%s is not whole: %v", name, err)
+		}
+	}
+}
+
+// TestBatchShares does a batch as one and in shares of different numbers, in any order, and compares every byte.
+func TestBatchShares(t *testing.T) {
+	dir := t.TempDir()
+	copies(t, filepath.Join(dir, "runs"), 10)
+	t.Chdir(dir)
+	if code, said := batchRun("runs", "-o", "one", "--allocations", "-j", "1"); code != 0 {
+		t.Fatalf("exit %d: %s", code, said)
+	}
+	for _, n := range []int{2, 3, 13} {
+		out := fmt.Sprintf("of%d", n)
+		for i := n; i >= 1; i-- {
+			if code, said := batchRun("runs", "-o", out, "--allocations", "--shard", fmt.Sprintf("%d/%d", i, n)); code != 0 {
+				t.Fatalf("share %d of %d: exit %d: %s", i, n, code, said)
+			}
+			if i == n { // the others are missing, and it says so
+				code, said := batchRun("merge", out)
+				if code != 1 || !strings.Contains(said, "missing") {
+					t.Errorf("merge of one share: exit %d: %s", code, said)
+				}
+			}
+		}
+		if code, said := batchRun("merge", out); code != 0 {
+			t.Fatalf("merge: exit %d: %s", code, said)
+		}
+		sameTree(t, "one", out)
+	}
+}
+
+// TestBatchResume changes one thing after the other and looks at what is done again.
+func TestBatchResume(t *testing.T) {
+	dir := t.TempDir()
+	copies(t, filepath.Join(dir, "runs"), 4)
+	if err := os.WriteFile(filepath.Join(dir, "runs", "bad.sqlite"), []byte("not a report"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	again := func(what string, kept int, args ...string) {
+		t.Helper()
+		code, said := batchRun(append([]string{"runs", "-o", "out"}, args...)...)
+		if code != 1 || !strings.Contains(said, "1 report failed") {
+			t.Errorf("%s: exit %d: %s", what, code, said)
+		}
+		want := fmt.Sprintf("%d of 5 reports are done from before", kept)
+		if kept == 0 {
+			want = "the batch is done: 4 reports\n"
+		}
+		if !strings.Contains(said, want) {
+			t.Errorf("%s: want %q: %s", what, want, said)
+		}
+	}
+	again("first", 0)
+	again("nothing changed", 4) // the failure is tried again
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join("runs", "job0", "rank1.sqlite"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	again("a report changed", 3)
+	if err := os.Remove(filepath.Join("out", "reports", "rank2.json")); err != nil {
+		t.Fatal(err)
+	}
+	again("an output was removed", 3)
+	if err := os.WriteFile(filepath.Join("out", ".nsysmem", "rank0.record"), []byte("nsysmem batch rec"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again("a record is damaged", 3)
+	again("other settings", 0, "--allocations")
+	again("those settings again", 4, "--allocations")
+	if _, err := os.Stat(filepath.Join("out", "data", "allocations", "run=rank0", "data.parquet")); err != nil {
+		t.Error(err)
+	}
+	again("allocations not asked for any more", 0)
+	if left, _ := filepath.Glob(filepath.Join("out", "data", "allocations", "*")); len(left) > 0 {
+		t.Errorf("allocations are left: %q", left)
+	}
+
+	// A report that goes bad takes its result along; one that is no longer named leaves the data set.
+	if err := os.WriteFile(filepath.Join("runs", "job0", "rank3.sqlite"), []byte("gone"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := batchRun("runs/job0/rank[123].sqlite", "-o", "out"); code != 1 || !strings.Contains(said, "2 reports (2 from before)") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	left, _ := filepath.Glob(filepath.Join("out", "data", "runs", "*"))
+	if want := "[out/data/runs/run=rank1 out/data/runs/run=rank2]"; fmt.Sprint(left) != want {
+		t.Errorf("data set has %v, want %s", left, want)
+	}
+	if _, err := os.Stat(filepath.Join("out", "reports", "rank3.json")); err == nil {
+		t.Error("a report that failed has a summary")
+	}
+}
+
+// TestBatchTotals compares the workbook's figures with the summary of each report, the good reports of testdata and the
+// one that has nothing.
+func TestBatchTotals(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	code, said := batchRun(filepath.Join("..", "..", "testdata"), "-o", out, "-q")
+	if code != 1 {
+		t.Fatalf("exit %d: %s", code, said)
+	}
+	f, err := excelize.OpenFile(filepath.Join(out, "batch.xlsx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	failed := sheet(t, f, "Failures")
+	if len(failed) != 1 || failed[0]["Run"] != "cnn_2022" || !strings.Contains(failed[0]["Reason"], "neither memory events nor GPU work were collected") {
+		t.Errorf("failures: %v", failed)
+	}
+	runs := sheet(t, f, "Runs")
+	its := sheet(t, f, "Iterations")
+	rows := 0
+	for _, run := range runs {
+		var code int
+		var buf, errs bytes.Buffer
+		if code = runCommand(&buf, &errs, "summary", run["Report"], "--format", "json"); code != 0 {
+			t.Fatalf("summary %s: exit %d: %s", run["Report"], code, &errs)
+		}
+		var s summaryJSON
+		if err := json.Unmarshal(buf.Bytes(), &s); err != nil {
+			t.Fatal(err)
+		}
+		tr := s.track(run["Process"], run["Device (as the process sees it)"])
+		if tr == nil {
+			t.Fatalf("%s: no track %s", run["Run"], run["Process"])
+		}
+		l := tr.Levels["device"]
+		for head, want := range map[string]any{"Peak (bytes)": l.Peak, "End (bytes)": l.End, "Allocated (bytes)": l.Alloc, "Freed (bytes)": l.Free,
+			"Allocs": l.Allocs, "Frees": l.Frees, "Kernels": tr.Total.GPU.Kernels, "Kernel time (ns)": tr.Total.GPU.NS, "Iterations": len(tr.Iterations), "Device UUID": tr.UUID} {
+			if run[head] != fmt.Sprint(want) {
+				t.Errorf("%s: %s is %s, the summary has %v", run["Run"], head, run[head], want)
+			}
+		}
+		for _, it := range tr.Iterations {
+			got := its[rows]
+			rows++
+			if got["Run"] != run["Run"] || got["Iteration"] != fmt.Sprint(it.Index) || got["Peak (bytes)"] != fmt.Sprint(it.Memory.Peak) || got["Net (bytes)"] != fmt.Sprint(it.Memory.Net) {
+				t.Errorf("%s: iteration %d is %v", run["Run"], it.Index, got)
+			}
+		}
+	}
+	reports, _ := filepath.Glob(filepath.Join("..", "..", "testdata", "*.sqlite"))
+	if len(runs) < len(reports)-1 || len(runs) < len(small) || rows != len(its) || rows == 0 {
+		t.Errorf("%d runs of %d reports, %d iterations of %d", len(runs), len(reports), rows, len(its))
+	}
+	whole(t, out)
+}
+
+type summaryJSON struct {
+	Tracks []trackJSON
+}
+
+type trackJSON struct {
+	PID    json.Number
+	Device json.Number
+	UUID   string `json:"device_uuid"`
+	Levels map[string]struct {
+		Peak   int64 `json:"peak_bytes"`
+		End    int64 `json:"end_bytes"`
+		Allocs int64
+		Frees  int64
+		Alloc  int64 `json:"alloc_bytes"`
+		Free   int64 `json:"free_bytes"`
+	}
+	Iterations []struct {
+		Index  int
+		Memory struct {
+			Peak int64 `json:"peak_bytes"`
+			Net  int64 `json:"net_bytes"`
+		}
+	}
+	Total struct {
+		GPU struct {
+			Kernels int64
+			NS      int64 `json:"kernel_ns"`
+		}
+	}
+}
+
+func (s *summaryJSON) track(pid, device string) *trackJSON {
+	for i := range s.Tracks {
+		if s.Tracks[i].PID.String() == pid && s.Tracks[i].Device.String() == device {
+			return &s.Tracks[i]
+		}
+	}
+	return nil
+}
+
+func runCommand(out, errs *bytes.Buffer, args ...string) int {
+	return run(context.Background(), args, streams{out: out, err: errs})
+}
+
+// sheet reads a table with raw values: a map of head to cell for each row.
+func sheet(t *testing.T, f *excelize.File, name string) []map[string]string {
+	t.Helper()
+	rows, err := f.GetRows(name, excelize.Options{RawCellValue: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []map[string]string
+	for _, r := range rows[1:] {
+		m := make(map[string]string)
+		for i, v := range r {
+			m[rows[0][i]] = v
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// TestBatchKilled kills a batch ten times at random moments, looks at what it left, and lets it end. The result is that
+// of a batch that nobody disturbed.
+func TestBatchKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes for some seconds")
+	}
+	n, flags := 12, []string{"--allocations"}
+	if slow {
+		n = 400
+	}
+	dir := t.TempDir()
+	nsysmem := build(t)
+	copies(t, filepath.Join(dir, "runs"), n)
+	begin := time.Now()
+	undisturbed := exec.Command(nsysmem, append([]string{"batch", "runs", "-o", "one", "-q"}, flags...)...)
+	undisturbed.Dir = dir
+	if out, err := undisturbed.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	took := time.Since(begin)
+	if peak := peakMemory(undisturbed.ProcessState); peak > 400<<20 {
+		t.Errorf("%d reports took %d MiB of memory", n, peak>>20)
+	}
+
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("%d reports take %v; seed %d", n, took, seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	killed, interrupts := 0, 0
+	for i := range 10 {
+		cmd := exec.Command(nsysmem, append([]string{"batch", "runs", "-o", "out", "-q"}, flags...)...)
+		cmd.Dir = dir
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// A tenth of the work each time, more or less, so that the last one still has something to do.
+		time.Sleep(time.Duration(random.Float64() * 0.2 * float64(took)))
+		if i%3 == 2 {
+			cmd.Process.Signal(os.Interrupt)
+			interrupts++
+		} else {
+			cmd.Process.Kill()
+		}
+		if err := cmd.Wait(); err != nil {
+			killed++
+		}
+		whole(t, filepath.Join(dir, "out"))
+	}
+	if killed == 0 {
+		t.Error("it was never killed before it was done")
+	}
+	t.Logf("%d of 10 ended early, %d of the ten were interrupts", killed, interrupts)
+	must(t, dir, nil, nsysmem, append([]string{"batch", "runs", "-o", "out", "-q"}, flags...)...)
+	sameTree(t, filepath.Join(dir, "one"), filepath.Join(dir, "out"))
+}
+
+// TestBatchUse checks that wrong use is told before any work.
+func TestBatchUse(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{}, {"x.sqlite"}, {"x.sqlite", "-o", dir, "--jobs", "0"}, {"x.sqlite", "-o", dir, "--shard", "0/3"}, {"x.sqlite", "-o", dir, "--shard", "4/3"},
+		{"x.sqlite", "-o", dir, "--rank-pattern", "("}, {"x.sqlite", "-o", dir, "--iteration", "("}, {"x.sqlite", "-o", dir, "--snapshot", "s"},
+		{"merge"}, {"slurm", "x", "-o", dir, "--tasks", "0"}, {"kubernetes", "x", "-o", dir},
+	} {
+		if code, said := batchRun(args...); code != exitUsage {
+			t.Errorf("batch %q: exit %d: %s", args, code, said)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("something was written: %v", left)
+	}
+	if code, said := batchRun("merge", dir); code != exitFailed || !strings.Contains(said, "no batch was begun in it") {
+		t.Errorf("merge of an empty folder: exit %d: %s", code, said)
+	}
+	if code, said := batchRun(dir, "-o", filepath.Join(dir, "o")); code != exitFailed || !strings.Contains(said, "no report") {
+		t.Errorf("no reports: exit %d: %s", code, said)
+	}
+}
