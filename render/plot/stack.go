@@ -649,10 +649,11 @@ func (pic *picture) mark(label string, x, y vg.Length, a plotArea) {
 // stackMark marks the highest level of the tensors in view, and the device level's.
 func (pic *picture) stackMark(s *stacked, lines []stairs, deviceAt int, a plotArea) {
 	dx := (a.x1 - a.x0) / vg.Length(len(s.cols))
-	top := vg.Length(-1)
+	top, taken := vg.Length(-1), vg.Length(-1)
 	if deviceAt >= 0 && lines[deviceAt].high > 0 {
 		top = a.y(lines[deviceAt].high)
 		pic.peakMark(lines[deviceAt], a)
+		taken = min(top+pic.pt(5), a.y1-pic.pt(10)) // as callout has it
 	}
 	y := a.y(s.high)
 	if s.high == 0 || top >= 0 && top-y < pic.pt(16) {
@@ -667,18 +668,27 @@ func (pic *picture) stackMark(s *stacked, lines []stairs, deviceAt int, a plotAr
 			label += " " + w
 		}
 	}
-	pic.markClear(label, x, y, lines, a)
+	pic.markClear(label, "allocated: "+scale.Bytes(s.high), x, y, lines, taken, a)
 }
 
 // markClear is mark, with the label where it hides none of the lines, if there is such a place: beside the dot, else over
-// the lines above it, with a leader.
-func (pic *picture) markClear(label string, x, y vg.Length, lines []stairs, a plotArea) {
+// the lines above it, with a leader. Where the label is too long for that, the brief one is tried. taken is where another
+// label has its baseline; below 0 for none.
+func (pic *picture) markClear(label, brief string, x, y vg.Length, lines []stairs, taken vg.Length, a plotArea) {
+	if !pic.tryMark(label, x, y, lines, taken, a) && !pic.tryMark(brief, x, y, lines, taken, a) {
+		pic.mark(brief, x, y, a)
+	}
+}
+
+// tryMark is markClear for one label; it says whether it found a place.
+func (pic *picture) tryMark(label string, x, y vg.Length, lines []stairs, taken vg.Length, a plotArea) bool {
 	st := style{size: small, bold: true, color: ink}
 	label = pic.fit(label, st, a.x1-a.x0-pic.pt(12))
 	w := pic.width(label, st)
 	type place struct{ x, y vg.Length }
 	clear := func(p place) bool {
-		if p.x < a.x0+pic.pt(2) || p.x+w > a.x1-pic.pt(2) || p.y+pic.pt(9) > a.y1 {
+		if p.x < a.x0+pic.pt(2) || p.x+w > a.x1-pic.pt(2) || p.y+pic.pt(9) > a.y1 ||
+			taken >= 0 && p.y > taken-pic.pt(12) && p.y < taken+pic.pt(12) {
 			return false
 		}
 		for _, s := range lines {
@@ -704,6 +714,7 @@ func (pic *picture) markClear(label string, x, y vg.Length, lines []stairs, a pl
 		if _, high := s.at(min(max(i, 0), len(s.columns)-1)); a.y(high) > y {
 			heights = append(heights, a.y(high)+pic.pt(5))
 		}
+		heights = append(heights, max(a.y(s.high), y)+pic.pt(5))
 	}
 	slices.Sort(heights)
 	// 2. At each height to the right of the dot, to its left, and over it.
@@ -721,10 +732,10 @@ func (pic *picture) markClear(label string, x, y vg.Length, lines []stairs, a pl
 			pic.disc(vg.Point{X: x, Y: y}, pic.pt(2.5), ink)
 			pic.fill(lx-pic.pt(2), h-pic.pt(2), lx+w+pic.pt(2), h+pic.pt(8.5), white)
 			pic.text(label, lx, h, st)
-			return
+			return true
 		}
 	}
-	pic.mark(label, x, y, a)
+	return false
 }
 
 // theoryLine is the line of what a model needs by arithmetic alone.

@@ -28,7 +28,7 @@ func (p *printer) tensors(rep *align.Report, t *align.Track) {
 	ten := t.Tensors
 	if ten == nil {
 		if t.Theory != nil {
-			p.head("Theory")
+			p.blank()
 			p.theory(t)
 		}
 		return
@@ -51,7 +51,7 @@ func (p *printer) tensors(rep *align.Report, t *align.Track) {
 	if s := SettingsText(ten); s != "" {
 		p.para("  allocator settings: ", s+".")
 	}
-	p.head("Categories (requested bytes)")
+	p.head("Categories (requested bytes; highest in steady iterations, and at the peak)")
 	p.categories(ten)
 	if t.Theory != nil {
 		p.blank()
@@ -136,7 +136,7 @@ func (p *printer) levelPhases(t *align.Track) {
 	rNeed := tab.add(column{head: "need", over: "reserved", rank: 4})
 	dPeak := tab.add(column{head: "peak", over: "traced", rank: 3})
 	dNeed := tab.add(column{head: "need", over: "traced", rank: 5})
-	from := tab.add(column{head: "from", left: true, rank: 7})
+	from := tab.add(column{head: "from", left: true, rank: 1})
 	show := thinPhases(t.Phases, textPhases)
 	for _, i := range show.rows {
 		ph := &t.Phases[i]
@@ -161,9 +161,9 @@ func (p *printer) levelPhases(t *align.Track) {
 
 func (p *printer) categories(ten *align.Tensors) {
 	tab := &textTable{}
-	name := tab.add(column{head: "category", left: true})
-	most := tab.add(column{head: "highest in steady iterations"})
-	at := tab.add(column{head: "at the peak"})
+	name := tab.add(column{head: "category", left: true, min: 8})
+	most := tab.add(column{head: "steady max"})
+	at := tab.add(column{head: "at peak"})
 	share := tab.add(column{head: "share of it", rank: 1})
 	for _, c := range ten.Categories {
 		name.cells = append(name.cells, clean(c.Name))
@@ -178,9 +178,9 @@ func (p *printer) categories(ten *align.Tensors) {
 func (p *printer) theory(t *align.Track) {
 	p.para("  ", "Theory: "+TheoryText(t.Theory)+".")
 	tab := &textTable{}
-	name := tab.add(column{head: "category", left: true})
+	name := tab.add(column{head: "category", left: true, min: 8})
 	formula := tab.add(column{head: "theory", rank: 1})
-	expected := tab.add(column{head: "bytes"})
+	expected := tab.add(column{head: "bytes", rank: 2})
 	measured := tab.add(column{head: "measured"})
 	diff := tab.add(column{head: "difference"})
 	list := BesideTheory(t)
@@ -255,9 +255,9 @@ func topShares(list []align.Share, n int) []align.Share {
 func (p *printer) holding(h *align.Holding) {
 	for _, g := range ShareGroups(h) {
 		tab := &textTable{}
-		name := tab.add(column{head: "by " + g.By, left: true, min: 24})
+		name := tab.add(column{head: "by " + g.By, left: true, min: 18})
 		bytes := tab.add(column{head: "bytes"})
-		share := tab.add(column{head: "share"})
+		share := tab.add(column{head: "share", rank: 2})
 		blocks := tab.add(column{head: "blocks", rank: 1})
 		list := topShares(g.Shares, textShares)
 		wide := 0

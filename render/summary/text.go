@@ -406,12 +406,18 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	kernelNS := tab.add(column{head: "kernel time", rank: 4})
 	calls := tab.add(column{head: "calls", rank: 8})
 	its := tab.add(column{head: "iterations", rank: 9})
-	from := tab.add(column{head: "from", left: true, rank: 7})
 	show := thinPhases(t.Phases, textPhases)
-	inferred := false
+	inferred, annotated := false, false
 	for _, i := range show.rows {
 		inferred = inferred || t.Phases[i].Inferred
+		annotated = annotated || !t.Phases[i].Inferred && t.Phases[i].Path != align.OtherPhase
 	}
+	// Where only some are inferred, a row that does not say so would mislead.
+	rank := 7
+	if inferred && annotated {
+		rank = 1
+	}
+	from := tab.add(column{head: "from", left: true, rank: rank})
 	for _, i := range show.rows {
 		ph := &t.Phases[i]
 		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+clean(ph.Name))
@@ -434,8 +440,11 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 		}
 	}
 	p.table(tab, nil)
-	if inferred {
+	switch {
+	case inferred && annotated:
 		p.para("  ", "(phases marked inferred come from the GPU work, not from ranges of the program)", dim)
+	case inferred:
+		p.para("  ", "(all phases are inferred from the GPU work, not from ranges of the program)", dim)
 	}
 	if show.left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s phases with less need are not shown; all are in --format csv and json)",

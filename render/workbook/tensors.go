@@ -117,7 +117,7 @@ func tensorsTable(rep *align.Report) *table {
 			column{head: "Requested (MiB)", as: asMiB}, column{head: "Requested (bytes)", as: asCount}, column{head: "Counted (bytes)", as: asCount},
 			column{head: "Category"}, column{head: "Given back (ms)", as: asTime}, column{head: "Given back in iteration", as: asID},
 			column{head: "Given back in phase"}, column{head: "Lifetime (iterations)", as: asCount}, column{head: "Lifetime (ms)", as: asTime},
-			column{head: "Address", as: asAddress}, column{head: "Stream", as: asID}, column{head: "Frame"}, column{head: "Stack"}, column{head: "Note"}),
+			column{head: "Address", as: asAddress}, column{head: "Stream", as: asID}, column{head: "Note"}, column{head: "Frame"}, column{head: "Stack"}),
 		fill: func(i int, r *row) {
 			t, j := at(i)
 			k := &t.Tensors.Blocks[j]
@@ -138,14 +138,6 @@ func tensorsTable(rep *align.Report) *table {
 			r.ms(born && died, k.End-k.Start)
 			r.address(k.Address)
 			r.stream(k.Stream)
-			r.text(k.Frame)
-			key := stack{t, uint32(k.Stack)}
-			s, ok := stacks[key]
-			if !ok {
-				s = t.Tensors.ShortStack(k.Stack)
-				stacks[key] = s
-			}
-			r.text(s)
 			switch {
 			case !born && !died:
 				r.text("live throughout")
@@ -156,6 +148,14 @@ func tensorsTable(rep *align.Report) *table {
 			default:
 				r.none()
 			}
+			r.text(k.Frame)
+			key := stack{t, uint32(k.Stack)}
+			s, ok := stacks[key]
+			if !ok {
+				s = t.Tensors.ShortStack(k.Stack)
+				stacks[key] = s
+			}
+			r.text(s)
 		},
 	}
 }
