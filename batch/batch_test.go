@@ -232,7 +232,9 @@ func TestSpread(t *testing.T) {
 		p.Reports = append(p.Reports, r.Input)
 	}
 	defer func(old int) { spreadBytes = old }(spreadBytes)
+	defer func(old int) { keepIterations = old }(keepIterations)
 	for _, spreadBytes = range []int{1, 300, 1 << 20} {
+		keepIterations = 9 // those of one run are kept, the others read again
 		c, err := compare(out, &p)
 		if err != nil {
 			t.Fatal(err)

@@ -28,8 +28,8 @@ const (
 
 // Limits of a sheet. Iterations beyond one sheet stand in the data set alone.
 const (
-	maxSheetRows    = 1<<20 - 1 // below the head
-	maxSheetColumns = 16000
+	maxSheetRows = 1<<20 - 1 // below the head
+	maxMatrix    = 500       // runs side by side; the time that a sheet takes grows with the square of its columns
 )
 
 // Columns that charts show.
@@ -44,7 +44,8 @@ const (
 // book makes the workbook. err is set where a record could not be read while it was written.
 func (c *comparison) book(err *error) *workbook.Book {
 	b := &workbook.Book{Title: "Device memory of many runs", Facts: c.facts(),
-		Tables: []workbook.Table{c.runsTable(), c.iterationsTable(err), c.matrixTable(), c.phasesTable(), c.spreadTable(), c.spreadPhasesTable(), c.failuresTable()}}
+		Tables: []workbook.Table{c.runsTable(), c.iterationsTable(err)}}
+	b.Tables = append(append(b.Tables, c.matrixTables()...), c.phasesTable(), c.spreadTable(), c.spreadPhasesTable(), c.failuresTable())
 	for _, h := range c.runs {
 		b.Created = max(b.Created, h.Source.StartUTC)
 	}
@@ -110,9 +111,6 @@ func (c *comparison) facts() []workbook.Fact {
 	facts = append(facts, workbook.Fact{Key: "Iterations", Text: fmt.Sprintf("%d; runs are compared by the number of the iteration, never by the clock", iterations)})
 	if iterations > maxSheetRows {
 		facts = append(facts, workbook.Fact{Text: fmt.Sprintf("the sheet %s holds the first %d; all stand in the data set, data/iterations", sheetIterations, maxSheetRows)})
-	}
-	if len(c.refs) > maxSheetColumns {
-		facts = append(facts, workbook.Fact{Key: sheetMatrix, Text: fmt.Sprintf("holds the first %d of %d runs; all stand in the sheet %s", maxSheetColumns, len(c.refs), sheetPhases)})
 	}
 	if c.ranked {
 		facts = append(facts, workbook.Fact{Key: "Ranks", Text: fmt.Sprintf("%d jobs, told apart by their paths with the rank as #: %s", len(c.groups), listed(len(c.groups), func(i int) string { return c.groups[i].name }))})
@@ -315,22 +313,32 @@ func flags(it *iteration) string {
 	return strings.Join(f, ", ")
 }
 
-// matrixTable has a row for each phase and a column for each run, so that one phase of all runs stands in one row.
-func (c *comparison) matrixTable() workbook.Table {
-	cols := []workbook.Column{{Head: "Phase: highest peak (MiB)"}}
-	n := min(len(c.refs), maxSheetColumns)
-	for i := range n {
-		cols = append(cols, workbook.Column{Head: c.refs[i].label, As: workbook.MiB, Shade: true})
-	}
-	return workbook.Table{Sheet: sheetMatrix, Name: "Phases_runs", Tab: tabPhases, Columns: cols, Rows: len(c.phases), Fixed: 1, None: "no phase was found",
-		Fill: func(i int, r workbook.Row) {
+// matrixTables have a row for each phase and a column for each run, so that one phase of all runs stands in one row. Many
+// runs go on in further sheets.
+func (c *comparison) matrixTables() []workbook.Table {
+	var tables []workbook.Table
+	for from := 0; from == 0 || from < len(c.refs); from += maxMatrix {
+		refs := c.refs[from:min(from+maxMatrix, len(c.refs))]
+		t := workbook.Table{Sheet: sheetMatrix, Name: "Phases_runs", Tab: tabPhases, Rows: len(c.phases), Fixed: 1, None: "no phase was found",
+			Columns: []workbook.Column{{Head: "Phase: highest peak (MiB)"}}}
+		if from > 0 {
+			suffix := fmt.Sprint(from/maxMatrix + 1)
+			t.Sheet, t.Name = t.Sheet+" ("+suffix+")", t.Name+"_"+suffix
+		}
+		for i := range refs {
+			t.Columns = append(t.Columns, workbook.Column{Head: refs[i].label, As: workbook.MiB, Shade: true})
+		}
+		t.Fill = func(i int, r workbook.Row) {
 			p := &c.phases[i]
 			r.Text(p.path)
-			for k := range n {
-				f, ok := p.figures[k]
-				r.Bytes(ok && c.runs[c.refs[k].run].Collected.Memory, f.peak)
+			for k := range refs {
+				f, ok := p.figures[from+k]
+				r.Bytes(ok && c.runs[refs[k].run].Collected.Memory, f.peak)
 			}
-		}}
+		}
+		tables = append(tables, t)
+	}
+	return tables
 }
 
 // phasesTable has a row for each phase and run that has it, one phase under the other.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
+	"math"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
@@ -28,12 +31,17 @@ type comparison struct {
 	groups []group // ranks that belong together; of a batch without ranks, all runs
 	ranked bool    // groups are of ranks
 
-	cache struct {
-		run  int
-		its  [][]iteration
-		used bool
+	kept  map[int][][]iteration // iterations of the first runs, by place in runs, as far as keepIterations goes
+	room  int                   // iterations that may still be kept
+	cache struct {              // those of one further run
+		run int
+		its [][]iteration
 	}
 }
+
+// keepIterations bounds the iterations that are kept for all the tables that need them; those of further runs are read
+// again for each. Tests lower it.
+var keepIterations = 100_000
 
 // A ref is a track of a run.
 type ref struct {
@@ -68,41 +76,98 @@ type phaseFigures struct {
 	inferred                bool
 }
 
-// compare reads the heads of all records of a plan.
+// compare reads all records of a plan.
 func compare(out string, p *plan) (*comparison, error) {
-	c := &comparison{out: out, reports: len(p.Reports)}
+	c := &comparison{out: out, reports: len(p.Reports), kept: make(map[int][][]iteration), room: keepIterations}
 	c.cache.run = -1
 	order := make(map[string]int)
 	iterations := 0
-	for i := range p.Reports {
-		in := &p.Reports[i]
-		h, err := readHead(in.record(out))
-		switch {
-		case err != nil && !errors.Is(err, fs.ErrNotExist) && !damaged(err):
+	for i, r := range c.readAll(p) {
+		in, err := &p.Reports[i], r.err
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !damaged(err) {
 			return nil, err
-		case err != nil || !h.current(in, p.Version, p.Settings):
+		}
+		switch {
+		case err != nil || !r.rec.current(in, p.Version, p.Settings):
 			c.missing = append(c.missing, *in)
 			c.all = append(c.all, bar{label: in.Name, ref: -1, failed: true})
 			continue
-		case h.Error != "":
-			c.failed = append(c.failed, Failure{in.Name, in.Path, h.Error})
+		case r.rec.Error != "":
+			c.failed = append(c.failed, Failure{in.Name, in.Path, r.rec.Error})
 			c.all = append(c.all, bar{label: in.Name, ref: -1, failed: true})
 			continue
 		}
+		h := &r.rec.recordHead
 		for k := range h.Tracks {
 			t := &h.Tracks[k]
-			r := ref{run: len(c.runs), track: k, label: h.label(k), first: iterations, n: t.Iterations}
+			at := ref{run: len(c.runs), track: k, label: h.label(k), first: iterations, n: t.Iterations}
 			iterations += t.Iterations
 			c.addPhases(t.Phases, len(c.refs), order)
 			t.Phases = nil
-			c.all = append(c.all, bar{label: r.label, ref: len(c.refs)})
-			c.refs = append(c.refs, r)
+			c.all = append(c.all, bar{label: at.label, ref: len(c.refs)})
+			c.refs = append(c.refs, at)
 		}
-		c.runs = append(c.runs, h)
+		if r.rec.Iterations != nil {
+			c.keep(len(c.runs), r.rec.Iterations)
+		}
+		own := *h // the record's iterations go with it unless they are kept
+		c.runs = append(c.runs, &own)
 	}
 	c.lastOther()
 	c.group()
 	return c, nil
+}
+
+// keep keeps a run's iterations if there is room for them.
+func (c *comparison) keep(run int, its [][]iteration) bool {
+	n := 0
+	for _, t := range its {
+		n += len(t)
+	}
+	if n > c.room {
+		return false
+	}
+	c.room -= n
+	c.kept[run] = its
+	return true
+}
+
+// A reading is a record as it was read: its head, and its iterations if they are few.
+type reading struct {
+	rec *record
+	err error
+}
+
+// readAll gives the records of a plan in its order, and reads a few ahead on all cores.
+func (c *comparison) readAll(p *plan) iter.Seq2[int, reading] {
+	return func(yield func(int, reading) bool) {
+		ahead := 4 * runtime.GOMAXPROCS(0)
+		coming := make(chan chan reading, ahead)
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() {
+			defer close(coming)
+			for i := range p.Reports {
+				one := make(chan reading, 1)
+				select {
+				case coming <- one: // no more than ahead are being read
+				case <-stop:
+					return
+				}
+				go func() {
+					rec, err := readRecord(p.Reports[i].record(c.out), keepIterations/ahead)
+					one <- reading{rec, err}
+				}()
+			}
+		}()
+		i := 0
+		for one := range coming {
+			if !yield(i, <-one) {
+				return
+			}
+			i++
+		}
+	}
 }
 
 // damaged says whether a record was there but could not be understood, which is as good as none.
@@ -145,17 +210,24 @@ func (c *comparison) track(r *ref) (*recordHead, *track) {
 	return h, &h.Tracks[r.track]
 }
 
-// iterations are those of a track. The run's record stays at hand for the next call.
+// iterations are those of a track. Those of its run stay at hand for the next call.
 func (c *comparison) iterations(r *ref) ([]iteration, error) {
-	if !c.cache.used || c.cache.run != r.run {
-		rec, err := readRecord(c.runs[r.run].record(c.out), true)
+	if its, ok := c.kept[r.run]; ok {
+		return its[r.track], nil
+	}
+	if c.cache.run != r.run {
+		h := c.runs[r.run]
+		rec, err := readRecord(h.record(c.out), math.MaxInt)
 		if err != nil {
 			return nil, err
 		}
-		if rec.Input != c.runs[r.run].Input {
+		if rec.Input != h.Input || len(rec.Iterations) != len(h.Tracks) || len(rec.Iterations[r.track]) != r.n {
 			return nil, fmt.Errorf("batch: record of %q changed while all were compared: run nsysmem batch merge again", rec.Path)
 		}
-		c.cache.run, c.cache.its, c.cache.used = r.run, rec.Iterations, true
+		if c.keep(r.run, rec.Iterations) {
+			return rec.Iterations[r.track], nil
+		}
+		c.cache.run, c.cache.its = r.run, rec.Iterations
 	}
 	return c.cache.its[r.track], nil
 }

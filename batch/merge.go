@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -36,6 +37,16 @@ func Merge(ctx context.Context, out string) (*Outcome, error) {
 	}
 	defer s.remove()
 
+	runs := c.picture()
+	if err := c.lines(runs); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var png bytes.Buffer
+	drawn := make(chan error, 1)
+	go func() { drawn <- plot.WriteRuns(&png, "png", runs, plot.Options{}) }()
 	book, picture := filepath.Join(out, "batch.xlsx"), filepath.Join(out, "batch.png")
 	var failed error
 	err = s.file(book, func(w io.Writer) error {
@@ -45,20 +56,18 @@ func Merge(ctx context.Context, out string) (*Outcome, error) {
 		}
 		return b.Flush()
 	})
+	if derr := <-drawn; err == nil {
+		err = derr
+	}
 	if err == nil {
 		err = failed
 	}
-	if err != nil {
-		return nil, fmt.Errorf("batch: %w", err)
+	if err == nil {
+		err = s.file(picture, func(w io.Writer) error {
+			_, err := png.WriteTo(w)
+			return err
+		})
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	runs := c.picture()
-	if err := c.lines(runs); err != nil {
-		return nil, err
-	}
-	err = s.file(picture, func(w io.Writer) error { return plot.WriteRuns(w, "png", runs, plot.Options{}) })
 	if err == nil {
 		err = s.place()
 	}

@@ -185,14 +185,15 @@ func (r *record) write(w io.Writer) error {
 
 // readHead reads the head of a record.
 func readHead(path string) (*recordHead, error) {
-	r, err := readRecord(path, false)
+	r, err := readRecord(path, -1)
 	if err != nil {
 		return nil, err
 	}
 	return &r.recordHead, nil
 }
 
-func readRecord(path string, iterations bool) (*record, error) {
+// readRecord reads a record, its iterations only where there are at most so many.
+func readRecord(path string, most int) (*record, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -208,7 +209,11 @@ func readRecord(path string, iterations bool) (*record, error) {
 	if err := d.Decode(&r.recordHead); err != nil {
 		return nil, fmt.Errorf("batch: read %q: %w", path, err)
 	}
-	if !iterations {
+	n := 0
+	for i := range r.Tracks {
+		n += r.Tracks[i].Iterations
+	}
+	if n > most {
 		return r, nil
 	}
 	r.Iterations = make([][]iteration, len(r.Tracks))

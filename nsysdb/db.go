@@ -3,6 +3,7 @@
 package nsysdb
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -266,9 +267,9 @@ func (db *DB) Tables() ([]TableInfo, error) {
 	return list, nil
 }
 
-// reading adds to an error whether the file changed meanwhile, which explains any damage.
+// reading adds to an error whether the file changed meanwhile, which explains any damage and any end before its time.
 func (db *DB) reading(err error) error {
-	if err == nil || !isDamage(err) {
+	if err == nil || !isDamage(err) && !errors.Is(err, ErrRead) {
 		return err
 	}
 	if changed := db.changed(); changed != nil {

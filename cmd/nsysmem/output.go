@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // output is where a command that makes files puts them.
@@ -109,8 +110,17 @@ func isFolder(path string) bool {
 // and is renamed. The report itself is never replaced.
 func (o *output) write(ctx context.Context, name, report string, stdout io.Writer, render func(io.Writer) error) error {
 	var buf bytes.Buffer
-	if err := render(&buf); err != nil {
-		return err
+	done := make(chan error, 1)
+	go func() { done <- render(&buf) }()
+	select {
+	case err := <-done:
+		if errors.Is(err, syscall.ENOSPC) {
+			err = fmt.Errorf("%w: set TMPDIR to a folder with more room", err)
+		}
+		if err != nil {
+			return fmt.Errorf("write %q: %w", name, err)
+		}
+	case <-ctx.Done(): // a large workbook takes a while; what is made of it ends with the program
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 type plotFlags struct {
 	out              output
 	view, from, to   string
-	stack            string
+	stack, at        string
 	iterations, size string
 	picture          plot.Options
 	ending           string
@@ -36,13 +36,19 @@ func newPlot(s *streams) *cobra.Command {
 and the peak; a bar for each iteration from its start to its end level with a whisker to its peak; and one steady
 iteration enlarged. The ending of the output chooses PNG, SVG or PDF.
 
+Where the tensors are known, from PyTorch's memory snapshot of the run (--snapshot) or because the program ran without a
+caching allocator, the level is stacked from them by category: parameter, optimizer state, gradient, activation, input,
+autograd detail, temporary, unknown. --view segments is a map of the allocator's segments and blocks at one moment.
+
 The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 		Example: `  nsysmem plot run.sqlite                          # writes run.png
   nsysmem plot run.sqlite -o memory.svg --view timeline --from 12.5s --to 13s
+  nsysmem plot run.sqlite --snapshot run.pickle --stack phase
+  nsysmem plot run.sqlite --snapshot run.pickle --view segments --at 12.5s -o map.png
   nsysmem plot run.sqlite --iterations 3-8 --size 1920x1080 --dpi 120`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.parse(); err != nil {
+			if err := f.parse(c.snapshot); err != nil {
 				return err
 			}
 			return c.each(cmd.Context(), args, func(path string) error { return c.plot(cmd.Context(), path, f, len(args) > 1) })
@@ -52,8 +58,12 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	g := cmd.Flags()
 	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), or a folder; default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
-	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady or all")
-	g.StringVar(&f.stack, "stack", "", "what the levels are made of: `WHAT`: the tensors by category, by phase of birth, the driver's memory by kind, or none; default: category where a snapshot or the driver tells the tensors")
+	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady, all, or segments: a map of the memory that PyTorch's allocator holds (with --snapshot)")
+	g.StringVar(&f.at, "at", "", "`MOMENT` of --view segments: peak (of what tensors hold), reserved (its peak), oom (the first request that failed), or a time such as 12.5s; default peak")
+	g.StringVar(&f.stack, "stack", "", "`WHAT` the levels are made of: the tensors by category, by phase of birth, the driver's memory by kind, or none; default: category where a snapshot or the driver tells the tensors")
+	complete(cmd, "view", "all", "timeline", "iterations", "steady", "segments")
+	complete(cmd, "stack", "category", "phase", "kind", "none")
+	complete(cmd, "at", "peak", "reserved", "oom")
 	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
 	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
 	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a `range` such as 3-8")
@@ -66,13 +76,16 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	return cmd
 }
 
-func (f *plotFlags) parse() error {
+func (f *plotFlags) parse(snapshot string) error {
 	o := &f.picture
 	o.View = f.view
 	switch f.view {
-	case "timeline", "iterations", "steady", "all":
+	case "timeline", "iterations", "steady", "all", "segments":
 	default:
-		return usage("--view %q: say timeline, iterations, steady or all", f.view)
+		return usage("--view %q: say timeline, iterations, steady, all or segments", f.view)
+	}
+	if err := f.parseAt(snapshot); err != nil {
+		return err
 	}
 	switch o.Stack = f.stack; f.stack {
 	case "", "category", "phase", "kind", "none":
@@ -124,6 +137,35 @@ func (f *plotFlags) parse() error {
 	return nil
 }
 
+// parseAt reads --at and checks what goes with the view of segments.
+func (f *plotFlags) parseAt(snapshot string) (err error) {
+	o := &f.picture
+	if f.view != "segments" {
+		if f.at != "" {
+			return usage("--at: it goes with --view segments; for the timeline say --from and --to")
+		}
+		return nil
+	}
+	if snapshot == "" {
+		return usage("--view segments: a report does not tell the blocks of PyTorch's allocator: give its memory snapshot with --snapshot")
+	}
+	switch o.At = f.at; f.at {
+	case "", "peak", "reserved", "oom":
+	default:
+		o.At = "time"
+		if o.AtTime, err = parseTime(f.at); err != nil {
+			return usage("--at: %v; or peak, reserved or oom", err)
+		}
+	}
+	if f.from != "" || f.to != "" || f.iterations != "" {
+		return usage("--view segments shows one moment: give it with --at, not with --from, --to or --iterations")
+	}
+	if f.stack == "kind" || f.stack == "none" {
+		return usage("--view segments --stack %s: say category or phase", f.stack)
+	}
+	return nil
+}
+
 // parseTime reads a time such as "12.5s", "300ms", "1500us", "20ns" or plain seconds, as ns; of nothing it is 0.
 func parseTime(s string) (int64, error) {
 	if s == "" {
@@ -162,9 +204,11 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 		return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
 	}
 	if len(rep.Tracks) == 0 {
+		c.warnings(rep, nil) // they tell of events that make no sense
 		return lacking("plot %q: no process used CUDA in the recorded time", path)
 	}
 	c.dropIdle(rep)
+	f.choose(rep)
 	names := make([]string, len(rep.Tracks))
 	parts := make(map[string]int)
 	for i, t := range rep.Tracks {
@@ -215,14 +259,30 @@ func (c *common) dropIdle(rep *align.Report) {
 	})
 }
 
+// choose leaves the tracks that have what the picture is of, where some have it and others do not.
+func (f *plotFlags) choose(rep *align.Report) {
+	var kept []*align.Track
+	for _, t := range rep.Tracks {
+		ten := t.Tensors
+		if ten != nil && (f.view != "segments" || ten.Replay != nil && (f.at != "oom" || len(ten.Failures) > 0)) {
+			kept = append(kept, t)
+		}
+	}
+	if len(kept) > 0 && (f.view == "segments" || f.stack == "category" || f.stack == "phase") {
+		rep.Tracks = kept
+	}
+}
+
 func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *align.Track, name string, f *plotFlags) error {
 	windows, err := plot.Windows(rep, t, f.picture)
 	if err != nil {
 		return coded{exitLacking, err}
 	}
-	curves, err := align.Curves(ctx, db.DB, rep, windows)
-	if err != nil {
-		return err
+	var curves [][]align.Curve
+	if len(windows) > 0 {
+		if curves, err = align.Curves(ctx, db.DB, rep, windows); err != nil {
+			return err
+		}
 	}
 	var doubts []align.Warning
 	err = f.out.write(ctx, name, db.given, c.s.out, func(w io.Writer) (err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -76,6 +77,10 @@ func (c *common) workbook(ctx context.Context, path string, out *output, several
 		if o.WhatIf, err = c.sweepTracks(ctx, path, rep); err != nil {
 			return err
 		}
+	}
+	// A folder of its own, so that nothing is left of a workbook that is interrupted. Small ones need none.
+	if o.TempDir, err = os.MkdirTemp("", "nsysmem-"); err == nil {
+		defer os.RemoveAll(o.TempDir)
 	}
 	err = out.write(ctx, name, db.given, c.s.out, func(w io.Writer) error { return workbook.Write(w, rep, o) })
 	if err != nil {

@@ -151,6 +151,12 @@ func terminal(w io.Writer) (width int, is bool) {
 	return width, true
 }
 
+// changing says whether a stream is a terminal on which a line can be written anew, and how wide it is.
+func changing(w io.Writer) (width int, ok bool) {
+	width, ok = terminal(w)
+	return width, ok && os.Getenv("TERM") != "dumb"
+}
+
 // textWidth is the width for tables: the terminal's, else what COLUMNS says, else 200: a file or pipe has no
 // edge, but lines that long are still read without scrolling far.
 func textWidth(w io.Writer) int {

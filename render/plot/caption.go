@@ -181,7 +181,7 @@ func (pic *picture) findings() []align.Finding {
 	for _, f := range pic.rep.Findings {
 		pid, known := f.Evidence["pid"].(int64)
 		device, _ := f.Evidence["device"].(int64)
-		if known && (pid != pic.track.PID || device != pic.track.Device) || f.ID == "truncated" || f.ID == "flat_cache" && pic.view.level != "" || f.ID == "failed_allocs" {
+		if known && (pid != pic.track.PID || device != pic.track.Device) || f.ID == "truncated" || f.ID == "flat_cache" && pic.track.Tensors != nil || f.ID == "failed_allocs" {
 			continue
 		}
 		out = append(out, f)

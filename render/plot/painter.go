@@ -151,6 +151,10 @@ func (p *painter) hatch(x0, y0, x1, y1 vg.Length, c color.Color) {
 		if xb > xa {
 			path.Move(vg.Point{X: xa, Y: xa - off})
 			path.Line(vg.Point{X: xb, Y: xb - off})
+			if len(path) >= 64 { // the rasterizer's time grows with the square of what one path crosses
+				p.stroke(path, p.pt(0.7), c, nil)
+				path = nil
+			}
 		}
 	}
 	if len(path) > 0 {

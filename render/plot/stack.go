@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -19,7 +20,7 @@ import (
 var categoryColors = map[string]color.RGBA{
 	"parameter":       {0x33, 0x22, 0x88, 0xFF},
 	"optimizer state": {0x44, 0xAA, 0x99, 0xFF},
-	"gradient":        {0xCC, 0x66, 0x77, 0xFF},
+	"gradient":        {0x88, 0x22, 0x55, 0xFF},
 	"activation":      {0x88, 0xCC, 0xEE, 0xFF},
 	"input":           {0xDD, 0xCC, 0x77, 0xFF},
 	"autograd detail": {0xAA, 0x44, 0x99, 0xFF},
@@ -27,8 +28,9 @@ var categoryColors = map[string]color.RGBA{
 	"unknown":         {0xB4, 0xB4, 0xB4, 0xFF},
 }
 
-// stackOrder puts what stays below what comes and goes: of unknown use are mostly workspaces that a library keeps.
-var stackOrder = []string{"parameter", "optimizer state", "unknown", "gradient", "activation", "input", "autograd detail", "temporary"}
+// stackOrder puts what stays below what comes and goes, and what theory tells below all else. Of unknown use are mostly
+// workspaces that a library keeps.
+var stackOrder = []string{"parameter", "optimizer state", "gradient", "unknown", "activation", "input", "autograd detail", "temporary"}
 
 // kindColors are those of the driver's memory kinds; others get what is left.
 var kindColors = map[string]color.RGBA{
@@ -106,6 +108,9 @@ const atBirth = math.MinInt64
 // newSource prepares the stack of a picture; nil where nothing is to be stacked.
 func (pic *picture) newSource() *source {
 	ten := pic.track.Tensors
+	if ten == nil && pic.view.stack != "kind" {
+		return nil
+	}
 	switch pic.view.stack {
 	case "category", "phase":
 		s := &source{
@@ -557,6 +562,21 @@ func (pic *picture) stackLegend() (head string, entries []entry) {
 	return "Tensors (categories inferred):", entries
 }
 
+// bornLegend adds to the phases' legend what else tensors were born in: their colours are the same.
+func (pic *picture) bornLegend(head string, entries []entry) (string, []entry) {
+	named := map[string]bool{}
+	for _, e := range entries {
+		named[e.label] = true
+	}
+	_, born := pic.stackLegend()
+	for _, e := range born {
+		if !named[e.label] {
+			entries = append(entries, e)
+		}
+	}
+	return strings.TrimSuffix(head, ":") + ", of tensors where they were born:", entries
+}
+
 // inferredNames says that the phases in view, or the iterations, were found in the GPU work.
 func (pic *picture) inferredNames() bool {
 	if len(pic.view.its) > 0 && pic.track.IterationsFrom.How == "kernels" {
@@ -627,12 +647,13 @@ func (pic *picture) mark(label string, x, y vg.Length, a plotArea) {
 }
 
 // stackMark marks the highest level of the tensors in view, and the device level's.
-func (pic *picture) stackMark(s *stacked, lines []stairs, deviceAt, reservedAt int, a plotArea) {
+func (pic *picture) stackMark(s *stacked, lines []stairs, deviceAt int, a plotArea) {
 	dx := (a.x1 - a.x0) / vg.Length(len(s.cols))
-	top := vg.Length(-1)
+	top, taken := vg.Length(-1), vg.Length(-1)
 	if deviceAt >= 0 && lines[deviceAt].high > 0 {
 		top = a.y(lines[deviceAt].high)
 		pic.peakMark(lines[deviceAt], a)
+		taken = min(top+pic.pt(5), a.y1-pic.pt(10)) // as callout has it
 	}
 	y := a.y(s.high)
 	if s.high == 0 || top >= 0 && top-y < pic.pt(16) {
@@ -640,31 +661,81 @@ func (pic *picture) stackMark(s *stacked, lines []stairs, deviceAt, reservedAt i
 	}
 	x := a.x0 + dx*(vg.Length(s.highest())+0.5)
 	label := "allocated: highest in view " + scale.Bytes(s.high)
-	if lv := pic.level(pic.view.level); lv != nil && lv.Peak == s.high {
-		if lv.PeakAt >= a.from && lv.PeakAt <= a.to {
-			x = a.x(lv.PeakAt)
-		}
+	if lv := pic.level(pic.view.level); lv != nil && lv.Peak == s.high && lv.PeakAt >= a.from && lv.PeakAt <= a.to {
+		x = a.x(lv.PeakAt)
 		label = "allocated: peak " + scale.Bytes(lv.Peak)
 		if w := pic.where(lv.PeakAt); w != "" {
 			label += " " + w
 		}
 	}
-	pic.markUnder(label, x, y, lines, reservedAt, a)
+	pic.markClear(label, "allocated: "+scale.Bytes(s.high), x, y, lines, taken, a)
 }
 
-// markUnder is mark, with the label over a line where it would hide it.
-func (pic *picture) markUnder(label string, x, y vg.Length, lines []stairs, at int, a plotArea) {
-	ly := y
-	if at >= 0 {
-		i := int((x - a.x0) / (a.x1 - a.x0) * vg.Length(len(lines[at].columns)))
-		_, level := lines[at].at(min(max(i, 0), len(lines[at].columns)-1))
-		if over := a.y(level); over > y+pic.pt(1.5) && over < y+pic.pt(15) {
-			ly = over
+// markClear is mark, with the label where it hides none of the lines, if there is such a place: beside the dot, else over
+// the lines above it, with a leader. Where the label is too long for that, the brief one is tried. taken is where another
+// label has its baseline; below 0 for none.
+func (pic *picture) markClear(label, brief string, x, y vg.Length, lines []stairs, taken vg.Length, a plotArea) {
+	if !pic.tryMark(label, x, y, lines, taken, a) && !pic.tryMark(brief, x, y, lines, taken, a) {
+		pic.mark(brief, x, y, a)
+	}
+}
+
+// tryMark is markClear for one label; it says whether it found a place.
+func (pic *picture) tryMark(label string, x, y vg.Length, lines []stairs, taken vg.Length, a plotArea) bool {
+	st := style{size: small, bold: true, color: ink}
+	label = pic.fit(label, st, a.x1-a.x0-pic.pt(12))
+	w := pic.width(label, st)
+	type place struct{ x, y vg.Length }
+	clear := func(p place) bool {
+		if p.x < a.x0+pic.pt(2) || p.x+w > a.x1-pic.pt(2) || p.y+pic.pt(9) > a.y1 ||
+			taken >= 0 && p.y > taken-pic.pt(12) && p.y < taken+pic.pt(12) {
+			return false
+		}
+		for _, s := range lines {
+			n := vg.Length(len(s.columns))
+			from, to := int((p.x-a.x0)/(a.x1-a.x0)*n), int((p.x+w-a.x0)/(a.x1-a.x0)*n)
+			level, _ := s.at(max(from-1, 0))
+			for i := max(from, 0); i <= min(to, len(s.columns)-1); i++ {
+				lo, hi := level, level
+				if c := s.columns[i]; c.any {
+					lo, hi, level = min(lo, c.low), max(hi, c.high), c.last
+				}
+				if a.y(hi) > p.y-pic.pt(2) && a.y(lo) < p.y+pic.pt(8) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	// 1. Heights: that of the dot, then over each line.
+	heights := []vg.Length{y + pic.pt(5)}
+	for _, s := range lines {
+		i := int((x - a.x0) / (a.x1 - a.x0) * vg.Length(len(s.columns)))
+		if _, high := s.at(min(max(i, 0), len(s.columns)-1)); a.y(high) > y {
+			heights = append(heights, a.y(high)+pic.pt(5))
+		}
+		heights = append(heights, max(a.y(s.high), y)+pic.pt(5))
+	}
+	slices.Sort(heights)
+	// 2. At each height to the right of the dot, to its left, and over it.
+	for _, h := range heights {
+		for _, lx := range []vg.Length{x + pic.pt(7), x - pic.pt(7) - w, max(a.x0+pic.pt(4), min(x-w/2, a.x1-w-pic.pt(4)))} {
+			p := place{lx, h}
+			if lx < x && lx+w > x && h < y+pic.pt(6) || !clear(p) { // over the dot there must be room for it
+				continue
+			}
+			if h > y+pic.pt(6) {
+				pic.line(pic.pt(0.7), ink, nil, vg.Point{X: x, Y: y}, vg.Point{X: x, Y: h + pic.pt(3)})
+				pic.fill(lx-pic.pt(2), h-pic.pt(2.5), lx+w+pic.pt(2), h+pic.pt(8.5), white)
+			}
+			pic.disc(vg.Point{X: x, Y: y}, pic.pt(3.3), white)
+			pic.disc(vg.Point{X: x, Y: y}, pic.pt(2.5), ink)
+			pic.fill(lx-pic.pt(2), h-pic.pt(2), lx+w+pic.pt(2), h+pic.pt(8.5), white)
+			pic.text(label, lx, h, st)
+			return true
 		}
 	}
-	pic.disc(vg.Point{X: x, Y: y}, pic.pt(3.3), white)
-	pic.disc(vg.Point{X: x, Y: y}, pic.pt(2.5), ink)
-	pic.callout(label, x, ly, a)
+	return false
 }
 
 // theoryLine is the line of what a model needs by arithmetic alone.
@@ -688,5 +759,5 @@ func (pic *picture) theoryLevel(top int64) int64 {
 
 func (pic *picture) theoryLabel() string {
 	th := pic.track.Theory
-	return "theory: parameters, gradients, optimizer state " + scale.Bytes(th.Parameter+th.Gradient+th.State)
+	return "theory, parameter to gradient: " + scale.Bytes(th.Parameter+th.Gradient+th.State)
 }

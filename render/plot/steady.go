@@ -102,6 +102,10 @@ func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
 		s.title += " (axis does not start at 0)"
 	}
 
+	if pic.source != nil && !v.timeline { // else the timeline's legend has them
+		s.entries = pic.steadyLegend(s.device, s.reserved)
+	}
+
 	// Nested phases whose bands are too narrow for their names are named in the legend.
 	seen := map[string]bool{}
 	fits := map[string]bool{}
@@ -203,6 +207,33 @@ func peakLabel(m *align.MemoryUse, flat bool) string {
 	return "peak " + scale.Bytes(m.Peak) + ", " + scale.SignedBytes(m.Need) + " over the start"
 }
 
+// steadyLegend names the lines and gaps over the tensors of an enlarged iteration that stands alone.
+func (pic *picture) steadyLegend(device, reserved *align.Curve) []entry {
+	it := pic.view.its[pic.view.big]
+	whole := linear(it.Start, it.End)
+	var lines []stairs
+	deviceAt, reservedAt := -1, -1
+	if device != nil {
+		deviceAt = 0
+		lines = append(lines, newStairs(*device, whole, pic.view.columns))
+	}
+	if reserved != nil && pic.view.level != "" {
+		reservedAt = len(lines)
+		lines = append(lines, newStairs(*reserved, whole, pic.view.columns))
+	}
+	entries := pic.gapLegend(lines, deviceAt, reservedAt, max(pic.highest(lines), 1))
+	return append(entries, pic.timelineLegend(lines, func(stairs) bool { return false }, 0, nil)...)
+}
+
+// highest is the highest level of some lines.
+func (pic *picture) highest(lines []stairs) int64 {
+	top := int64(0)
+	for _, s := range lines {
+		top = max(top, s.high)
+	}
+	return top
+}
+
 // steadyStack draws the tensors of the enlarged iteration, with the levels over them.
 func (pic *picture) steadyStack(panel steadyPanel, a plotArea, cols int) {
 	var lines []stairs
@@ -225,8 +256,14 @@ func (pic *picture) steadyStack(panel steadyPanel, a plotArea, cols int) {
 	pic.gaps(lines, deviceAt, reservedAt, a)
 	stack.draw(pic.painter, a)
 	pic.yAxis(a)
-	for _, s := range panel.spans { // where phases begin and end
+	outer := 0
+	for _, s := range panel.spans {
 		if s.Depth == 1 {
+			outer++
+		}
+	}
+	for _, s := range panel.spans { // where phases begin and end
+		if s.Depth == 1 && outer <= 16 {
 			for _, t := range [2]int64{s.Start, s.End} {
 				pic.line(pic.pt(0.5), faint, []float64{1, 2}, vg.Point{X: a.x(t), Y: a.y0}, vg.Point{X: a.x(t), Y: a.y1})
 			}
@@ -244,7 +281,7 @@ func (pic *picture) steadyStack(panel steadyPanel, a plotArea, cols int) {
 	use := pic.view.use(&panel.it.Use)
 	if stack.high > 0 {
 		x := a.x0 + (a.x1-a.x0)/vg.Length(cols)*(vg.Length(stack.highest())+0.5)
-		pic.markUnder("allocated: "+peakLabel(use, use.Need == 0 && stack.flat()), x, a.y(stack.high), lines, reservedAt, a)
+		pic.markClear("allocated: "+peakLabel(use, use.Need == 0 && stack.flat()), "allocated: "+scale.Bytes(use.Peak), x, a.y(stack.high), lines, -1, a)
 	}
 }
 

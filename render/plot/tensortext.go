@@ -120,14 +120,14 @@ func (pic *picture) theoryText() string {
 		s := name + " " + scale.Bytes(bytes)
 		if m, ok := measured[category]; ok {
 			if m == bytes {
-				return s + " (measured the same)"
+				return s + " (measured: the same)"
 			}
-			return s + " (measured " + scale.Bytes(m) + ")"
+			return s + " (measured: " + scale.Bytes(m) + ")"
 		}
 		return s + " (not measured)"
 	}
-	return fmt.Sprintf("Theory for %s parameters, %s, %s: %s, %s, %s.", thousands(th.Params), th.DType, th.Optimizer,
-		part("parameters", "parameter", th.Parameter), part("gradients", "gradient", th.Gradient), part("optimizer state", "optimizer state", th.State))
+	return fmt.Sprintf("Theory, %s parameters (%s, %s): %s, %s, %s.", thousands(th.Params), th.DType, th.Optimizer,
+		part("they take", "parameter", th.Parameter), part("gradients", "gradient", th.Gradient), part("optimizer state", "optimizer state", th.State))
 }
 
 // thousands writes n with commas.

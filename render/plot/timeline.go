@@ -183,7 +183,7 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	pic.failedMarks(inView, lines, deviceAt, a, cols)
 	switch {
 	case stack != nil && v.level != "":
-		pic.stackMark(stack, lines, deviceAt, reservedAt, a)
+		pic.stackMark(stack, lines, deviceAt, a)
 	case deviceAt >= 0:
 		pic.peakMark(lines[deviceAt], a)
 	}
@@ -345,11 +345,9 @@ func (pic *picture) peakMark(s stairs, a plotArea) {
 	}
 	x := a.x0 + (a.x1-a.x0)/vg.Length(len(s.columns))*(vg.Length(s.topColumn())+0.5)
 	label := "highest in view " + scale.Bytes(s.high)
-	if lv := pic.level("device"); lv != nil && lv.Peak == s.high {
+	if lv := pic.level("device"); lv != nil && lv.Peak == s.high && lv.PeakAt >= a.from && lv.PeakAt <= a.to {
 		at := lv.PeakAt
-		if at >= a.from && at <= a.to {
-			x = a.x(at)
-		}
+		x = a.x(at)
 		label = "peak "
 		if lv.Partial {
 			label = "peak at least "

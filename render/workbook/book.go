@@ -185,13 +185,18 @@ func (b *book) part(t *table, widths []float64, part, from, to int) error {
 	}
 	lines := 1
 	for i, c := range t.cols {
-		if err := w.SetColWidth(i+1, i+1, widths[i]); err != nil {
-			return err
-		}
-		if err := w.SetColStyle(i+1, i+1, b.styles[c.as]); err != nil {
-			return err
-		}
 		lines = max(lines, int(math.Ceil(float64(textWidth(c.head)+3)/widths[i])))
+	}
+	// Neighbours that are alike are set at once: the library goes through all columns for each.
+	for i, j := 0, 0; i < len(t.cols); i = j {
+		for j = i + 1; j < len(t.cols) && widths[j] == widths[i] && t.cols[j].as == t.cols[i].as; j++ {
+		}
+		if err := w.SetColWidth(i+1, j, widths[i]); err != nil {
+			return err
+		}
+		if err := w.SetColStyle(i+1, j, b.styles[t.cols[i].as]); err != nil {
+			return err
+		}
 	}
 	if err := w.SetPanes(panes(t.fixed)); err != nil {
 		return err

@@ -131,7 +131,7 @@ func (b *book) fillBook(k *Book) error {
 			return err
 		}
 	}
-	b.f.SetActiveSheet(0)
+	// The first sheet is the active one already. To say so would read every streamed sheet back into memory.
 	return nil
 }
 
