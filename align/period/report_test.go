@@ -15,11 +15,10 @@ import (
 
 // A recorded is one process of a report: its operations and the ranges that annotate it.
 type recorded struct {
-	ops    []Op
-	kernel []int    // by operation: kernels that it stands for
-	phase  []string // by operation: innermost of the four phases, by the ranges
-	iter   []int    // by operation: number of its iteration, -1 for none
-	iters  int
+	ops   []Op
+	phase []string // by operation: innermost of the four phases, by the ranges
+	iter  []int    // by operation: number of its iteration, -1 for none
+	iters int
 }
 
 // reportPath finds a report in the repository's testdata or in a folder shared beside the checkout.
