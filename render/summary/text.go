@@ -338,8 +338,8 @@ func (p *printer) iterationsFrom(rep *align.Report, t *align.Track) {
 	}
 }
 
-// flags is what is special about an iteration.
-func flags(it *align.Iteration) string {
+// Flags says what is special about an iteration; empty for a steady one.
+func Flags(it *align.Iteration) string {
 	switch {
 	case it.Warmup && it.Truncated:
 		return "warm-up, truncated"
@@ -384,7 +384,7 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 		dur.cells = append(dur.cells, scale.Duration(it.End-it.Start))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(it.GPU.Kernels)))
 		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(it.GPU.KernelNS)))
-		flag.cells = append(flag.cells, flags(it))
+		flag.cells = append(flag.cells, Flags(it))
 	}
 	p.table(tab, gaps)
 	p.inferred(t)
