@@ -41,7 +41,7 @@ func lacking(format string, args ...any) error {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr})
+	code := run(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr, in: os.Stdin, args: os.Args[1:]})
 	stop()
 	os.Exit(code)
 }

@@ -15,6 +15,8 @@ import (
 // streams are where output goes: results to out, progress and warnings to err.
 type streams struct {
 	out, err io.Writer
+	in       io.Reader // for worker processes; nil where the program is not its own process
+	args     []string  // that a worker process is to have too; likewise
 }
 
 // common are the flags that every command on reports has.
