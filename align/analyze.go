@@ -41,9 +41,8 @@ type analysis struct {
 	callStats   map[callKey]*CallStat
 	failed      []failedCall
 	vmm         []int64 // cuMemCreate and alike, by process
-	classes     classes
-	keepBlocks  bool // blocks are wanted: for themselves, or as tensors
-	keepNames   bool // names of allocating and freeing calls are wanted
+	keepBlocks  bool    // blocks are wanted: for themselves, or as tensors
+	keepNames   bool    // names of allocating and freeing calls are wanted
 
 	firstTime, lastTime    int64 // ns; of API calls, ranges and the capture
 	timed                  bool  // firstTime and lastTime are known
@@ -68,25 +67,10 @@ type group struct{ path, where string }
 //
 // An error is a failure to read; what the report lacks stands in Report.Collected.
 func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) {
-	a := &analysis{db: db, opts: opts, byGPID: make(map[int64]*process), warned: make(map[string]bool), threadNames: make(map[int64]string)}
-	var re *regexp.Regexp
-	if opts.Iteration != "" {
-		var err error
-		if re, err = regexp.Compile(opts.Iteration); err != nil {
-			return nil, fmt.Errorf("align: iteration pattern %q: %w", opts.Iteration, err)
-		}
+	a, re, err := newAnalysis(db, opts)
+	if err != nil {
+		return nil, err
 	}
-	meta := db.Meta()
-	a.rep = &Report{Source: Source{Path: db.Path(), NsysVersion: meta.NsysVersion, SchemaVersion: meta.SchemaVersion,
-		StartUTC: meta.StartUTC, OS: meta.OS, Driver: meta.Driver, CUDADriver: meta.CUDADriver, TimeShift: meta.TimeShift}}
-	for _, t := range meta.Threads {
-		a.threadNames[t.GlobalTID] = t.Name
-	}
-	a.collected(meta)
-	a.keepNames = opts.Blocks || opts.Snapshot != nil
-	a.keepBlocks = a.keepNames
-	a.firstTime, a.lastTime = meta.CaptureStart, meta.CaptureEnd
-	a.timed = a.lastTime > a.firstTime
 	if err := a.readRanges(ctx); err != nil {
 		return nil, err
 	}
@@ -101,6 +85,31 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 	}
 	a.assemble()
 	return a.rep, nil
+}
+
+// newAnalysis begins an analysis with what is known without reading a table. The regular expression is that of
+// Options.Iteration, nil for none.
+func newAnalysis(db *nsysdb.DB, opts Options) (*analysis, *regexp.Regexp, error) {
+	a := &analysis{db: db, opts: opts, byGPID: make(map[int64]*process), warned: make(map[string]bool), threadNames: make(map[int64]string)}
+	var re *regexp.Regexp
+	if opts.Iteration != "" {
+		var err error
+		if re, err = regexp.Compile(opts.Iteration); err != nil {
+			return nil, nil, fmt.Errorf("align: iteration pattern %q: %w", opts.Iteration, err)
+		}
+	}
+	meta := db.Meta()
+	a.rep = &Report{Source: Source{Path: db.Path(), NsysVersion: meta.NsysVersion, SchemaVersion: meta.SchemaVersion,
+		StartUTC: meta.StartUTC, OS: meta.OS, Driver: meta.Driver, CUDADriver: meta.CUDADriver, TimeShift: meta.TimeShift}}
+	for _, t := range meta.Threads {
+		a.threadNames[t.GlobalTID] = t.Name
+	}
+	a.collected(meta)
+	a.keepNames = opts.Blocks || opts.Snapshot != nil
+	a.keepBlocks = a.keepNames
+	a.firstTime, a.lastTime = meta.CaptureStart, meta.CaptureEnd
+	a.timed = a.lastTime > a.firstTime
+	return a, re, nil
 }
 
 // readEvents reads memory events, kernels and copies at once.
@@ -124,6 +133,7 @@ func (a *analysis) readEvents(ctx context.Context) error {
 			first = err
 		}
 	}
+	a.corr = nil // the largest that is kept of the calls, and of no more use
 	return first
 }
 
@@ -240,10 +250,13 @@ func (s *stretch) add(first, last int64) {
 	s.first, s.last = min(s.first, first), max(s.last, last)
 }
 
-func (a *analysis) warn(code, format string, args ...any) {
+func (a *analysis) warn(code, format string, args ...any) { a.warnOf(0, code, format, args...) }
+
+// warnOf warns of one process.
+func (a *analysis) warnOf(pid int64, code, format string, args ...any) {
 	a.warnedMu.Lock()
 	defer a.warnedMu.Unlock()
-	a.rep.Warnings = append(a.rep.Warnings, Warning{Code: code, Text: fmt.Sprintf(format, args...)})
+	a.rep.Warnings = append(a.rep.Warnings, Warning{PID: pid, Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
 func (a *analysis) warnOnce(code, format string, args ...any) {

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 
 	"nsysmem/nsysdb"
 )
@@ -95,9 +94,12 @@ type apiPart struct {
 	a        *analysis
 	threads  map[int64]*apiThread
 	last     *apiThread
-	corr     map[int32]*corrMap // by process
-	use      []APIUse           // by span, then by process for calls without one
-	launches []int64            // by span, then likewise
+	before   *apiThread          // the one before last: two threads take turns
+	classes  []uint8             // by nameId: class + 1; 0 where not yet known
+	far      map[int64]callClass // of ids too high for that
+	corr     map[int32]*corrMap  // by process
+	use      []APIUse            // by span, then by process for calls without one
+	launches []int64             // by span, then likewise
 	failed   []failedCall
 	names    map[int32]map[int64]int32 // by process: correlation id → nameId of calls that allocate or free
 	calls    map[callKey]*CallStat
@@ -145,7 +147,8 @@ func (a *analysis) readCalls(ctx context.Context) error {
 	for i := range work {
 		work[i] = &apiPart{a: a, threads: make(map[int64]*apiThread), corr: make(map[int32]*corrMap),
 			use: make([]APIUse, n+maxProcs), launches: make([]int64, n+maxProcs), names: make(map[int32]map[int64]int32),
-			vmm: make(map[int32]int64), minStart: maxTime}
+			vmm: make(map[int32]int64), minStart: maxTime, maxEnd: -maxTime,
+			classes: make([]uint8, nearIDs), far: make(map[int64]callClass)}
 		if a.opts.Kernels {
 			work[i].calls = make(map[callKey]*CallStat)
 		}
@@ -175,40 +178,38 @@ func (p *apiPart) add(b *nsysdb.Batch) {
 		return
 	}
 	a, none := p.a, len(p.a.spans)
+	hasCorr, hasEnd := corr != nil, end != nil
+	maxEnd, minStart := p.maxEnd, p.minStart
 	for i := 0; i < b.Rows; i++ {
-		if start[i] == nsysdb.Null || tid[i] == nsysdb.Null {
+		from := start[i]
+		if from == nsysdb.Null || tid[i] == nsysdb.Null {
 			continue // neither time nor thread can be guessed
 		}
 		t := p.last
 		if t == nil || t.tid != tid[i] {
 			t = p.thread(tid[i])
 		}
-		at := t.place(start[i], a)
+		at := t.place(from, a)
 		slot := int(at.span())
 		if slot < 0 {
 			slot = none + int(t.proc.index)
 		}
-		if corr != nil && corr[i] > 0 {
+		if hasCorr && corr[i] > 0 {
 			t.corr.set(corr[i], int32(at))
 		}
 		p.use[slot].Calls++
-		last := start[i]
-		if end != nil && end[i] > last {
+		last := from
+		if hasEnd && end[i] > last {
 			last = end[i]
 		}
-		if last > p.maxEnd {
-			p.maxEnd = last
-		}
-		if start[i] < p.minStart {
-			p.minStart = start[i]
-		}
+		maxEnd, minStart = max(maxEnd, last), min(minStart, from)
 		if name == nil {
 			continue
 		}
 		if p.calls != nil {
-			p.call(at.span(), t.proc, name[i], last-start[i], ret != nil && ret[i] > 0)
+			p.call(at.span(), t.proc, name[i], last-from, ret != nil && ret[i] > 0)
 		}
-		class := a.class(name[i])
+		class := p.class(name[i])
 		if class == classOther {
 			continue
 		}
@@ -218,14 +219,14 @@ func (p *apiPart) add(b *nsysdb.Batch) {
 		}
 		switch u := &p.use[slot]; {
 		case class == classSync:
-			u.SyncNS += last - start[i]
+			u.SyncNS += last - from
 			continue
 		case class == classFree:
-			u.FreeNS += last - start[i]
+			u.FreeNS += last - from
 		default:
-			u.AllocNS += last - start[i]
+			u.AllocNS += last - from
 			if ret != nil && failed(class, ret[i]) {
-				p.failed = append(p.failed, failedCall{t.proc, at, start[i], last - start[i], tid[i], name[i], ret[i], class})
+				p.failed = append(p.failed, failedCall{t.proc, at, from, last - from, tid[i], name[i], ret[i], class})
 			}
 			if class == classAllocVMM {
 				p.vmm[t.proc.index]++
@@ -235,6 +236,7 @@ func (p *apiPart) add(b *nsysdb.Batch) {
 			t.names[corr[i]] = int32(name[i])
 		}
 	}
+	p.maxEnd, p.minStart = maxEnd, minStart
 }
 
 func (p *apiPart) call(span int32, proc *process, name, ns int64, failed bool) {
@@ -256,6 +258,10 @@ func (p *apiPart) call(span int32, proc *process, name, ns int64, failed bool) {
 }
 
 func (p *apiPart) thread(tid int64) *apiThread {
+	if t := p.before; t != nil && t.tid == tid {
+		p.last, p.before = t, p.last
+		return t
+	}
 	t := p.threads[tid]
 	if t == nil {
 		proc := p.a.process(nsysdb.Process(tid))
@@ -267,7 +273,7 @@ func (p *apiPart) thread(tid int64) *apiThread {
 		t.corr, t.names = p.corr[proc.index], p.names[proc.index]
 		p.threads[tid] = t
 	}
-	p.last = t
+	p.last, p.before = t, p.last
 	return t
 }
 
@@ -286,8 +292,9 @@ func (a *analysis) newThread(proc *process, tid int64) *apiThread {
 
 // place joins a moment of a thread to a range.
 //
-//  1. The innermost range open on the thread itself; but an operator's range on a thread that does not carry the
-//     iterations gives way to what the main thread is in, so that a phase holds the work of its backward thread.
+//  1. The innermost range open on the thread itself. With Options.Through, an operator's or library's range on a thread
+//     that does not carry the iterations gives way to what the main thread is in, so that a phase holds all the work
+//     of its backward thread.
 //  2. Else the innermost range open on the main thread of the process, unless the thread is a helper.
 //  3. Else none.
 //
@@ -301,8 +308,11 @@ func (t *apiThread) place(at int64, a *analysis) place {
 		}
 	}
 	if own >= 0 {
-		if !t.isMain && !t.helper && a.spans[own].operator {
+		if (a.opts.Through || t.proc.inferred) && !t.isMain && !t.helper && a.spans[own].operator {
 			if m := t.main.at(at); m >= 0 {
+				if a.opts.Through {
+					return placeOf(m, wayOther)
+				}
 				return placeOf(m, waySame)
 			}
 		}
@@ -340,6 +350,7 @@ func (a *analysis) joinCalls(work []*apiPart) {
 			}
 		}
 		for p, m := range w.corr {
+			m.finish()
 			a.corr[p] = append(a.corr[p], m)
 			a.allocNames[p] = append(a.allocNames[p], w.names[p])
 			a.procs[p].apiSeen = true
@@ -404,27 +415,25 @@ func (a *analysis) inclusiveLaunches(p *process) []int64 {
 	return inc
 }
 
-// classes remembers the class of each function name; parts read it at once.
-type classes struct {
-	mu   sync.RWMutex
-	byID []uint8 // class + 1; 0 where not yet known
-}
+// nearIDs is the number of nameIds whose class is kept in a plain list.
+const nearIDs = 1 << 16
 
-func (a *analysis) class(name int64) callClass {
-	c := &a.classes
-	if name < 0 || name >= int64(len(c.byID)) {
-		return classify(a.db.String(name))
+// class is the class of a function. Each part keeps its own, so that none waits for another.
+func (p *apiPart) class(name int64) callClass {
+	if uint64(name) < uint64(len(p.classes)) {
+		if v := p.classes[name]; v > 0 {
+			return callClass(v - 1)
+		}
+		c := classify(p.a.db.String(name))
+		p.classes[name] = uint8(c) + 1
+		return c
 	}
-	c.mu.RLock()
-	v := c.byID[name]
-	c.mu.RUnlock()
-	if v == 0 {
-		v = uint8(classify(a.db.String(name))) + 1
-		c.mu.Lock()
-		c.byID[name] = v
-		c.mu.Unlock()
+	c, ok := p.far[name]
+	if !ok {
+		c = classify(p.a.db.String(name))
+		p.far[name] = c
 	}
-	return callClass(v - 1)
+	return c
 }
 
 func (u *APIUse) add(v *APIUse) {

@@ -17,6 +17,9 @@ func (a *analysis) assemble() {
 		}
 	}
 	src.Start, src.End = a.firstTime, a.lastTime
+	for _, p := range a.procs {
+		p.tracks = slices.DeleteFunc(p.tracks, (*track).idle)
+	}
 	a.countFailed()
 	slices.SortFunc(a.failed, compareFailed)
 	procs := slices.Clone(a.procs)
@@ -59,6 +62,12 @@ func (a *analysis) assemble() {
 	})
 }
 
+// idle says that a track has no event. Rows read out of order make such tracks: a free names another device than its
+// allocation, which was not yet met.
+func (t *track) idle() bool {
+	return len(t.levels) == 0 && t.pool.pools == nil && t.gpu.total == GPUUse{} && t.copies.total == copyUse{}
+}
+
 // ensureTrack gives a process that used CUDA but left no event on any device a track to show its zeros on.
 func (a *analysis) ensureTrack(p *process) {
 	if len(p.tracks) == 0 && (a.rep.Collected.Memory || a.rep.Collected.Kernels) && p.apiSeen {
@@ -78,8 +87,8 @@ func (a *analysis) trackReport(t *track) *Track {
 	p := t.proc
 	out := &Track{PID: p.pid, Process: p.name, Device: t.device, IterationsFrom: p.from, Attribution: t.gpu.attr}
 	a.device(out, p)
-	uses := a.rowUses(t, out)
-	a.iterations(out, p, uses)
+	uses := a.lines(out, p)
+	a.rowUses(t, out, uses)
 	markTruncated(out)
 	markWarmup(out, a.rep.Collected.Memory)
 	out.Phases = phaseStats(out)
@@ -88,6 +97,10 @@ func (a *analysis) trackReport(t *track) *Track {
 	}
 	a.ranges(out, p, uses)
 	a.failedAllocs(out, p)
+	if n := t.gpu.aside; n > 0 && len(out.Iterations) > 0 {
+		a.warnOf(out.PID, "aside", "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: they count for those ranges, in no iteration; --threads through gives them to the phase open at that time",
+			out.PID, out.Device, n)
+	}
 	out.Theory = theory(a.opts)
 	t.sortBlocks()
 	switch {
@@ -130,11 +143,10 @@ func (a *analysis) device(out *Track, p *process) {
 	}
 }
 
-// rowUses adds up everything that is counted for each row of a track, and fills the track's totals.
-func (a *analysis) rowUses(t *track, out *Track) []Use {
+// rowUses adds up everything that is counted for each row of a track, and fills the track's totals. It gives back what
+// the track holds for rows.
+func (a *analysis) rowUses(t *track, out *Track, uses []*Use) {
 	p := t.proc
-	n := len(p.rows)
-	uses := make([]Use, n)
 	if a.rep.Collected.Memory && t.levels["device"] == nil {
 		l := newLevelSweep("device", p, endOrder(p.calls), a.firstTime)
 		l.finish()
@@ -148,39 +160,56 @@ func (a *analysis) rowUses(t *track, out *Track) []Use {
 		x, y := levelOrder(names[i]), levelOrder(names[j])
 		return x < y || x == y && names[i] < names[j]
 	})
+	others := max(0, len(names)-1)
+	if t.levels["device"] == nil {
+		others = len(names)
+	}
+	if others > 0 {
+		store := make([]LevelUse, others*len(uses))
+		for i, u := range uses {
+			u.Other = store[i*others : i*others : (i+1)*others]
+		}
+	}
 	for _, name := range names {
 		l := t.levels[name]
+		if l.peakN == 0 { // never above what it started with
+			l.out.PeakAt = a.rep.Source.Start
+		}
 		out.Levels = append(out.Levels, l.out)
-		mem := l.rowMemory(p)
 		total := wholeTime(&l.out)
 		if name == "device" {
 			out.Total.Memory = total
-			for i := range uses {
-				uses[i].Memory = mem[i]
-			}
+			l.rowMemory(p, func(r int32) *MemoryUse { return &uses[r].Memory })
 			continue
 		}
 		out.Total.Other = append(out.Total.Other, LevelUse{name, total})
-		for i := range uses {
-			uses[i].Other = append(uses[i].Other, LevelUse{name, mem[i]})
+		for _, u := range uses {
+			u.Other = append(u.Other, LevelUse{Level: name})
 		}
+		k := len(out.Total.Other) - 1
+		l.rowMemory(p, func(r int32) *MemoryUse { return &uses[r].Other[k].MemoryUse })
 	}
 	if t.pool.pools != nil {
 		pool := t.pool.out
 		out.Pool = &pool
 	}
-	for i := range uses {
+	for i, u := range uses {
 		if t.gpu.use != nil {
-			uses[i].GPU = t.gpu.use[i]
+			u.GPU.addKernels(&t.gpu.use[i])
 		}
 		if t.copies.use != nil {
-			uses[i].GPU.addCopies(&t.copies.use[i])
+			u.GPU.addCopies(&t.copies.use[i])
 		}
 	}
+	t.gpu.use, t.copies.use = nil, nil
 	out.Total.GPU = t.gpu.total
 	out.Total.GPU.addCopies(&t.copies.total)
 	a.apiUses(p, uses, out)
-	return uses
+	for i := range p.rows { // a rest that has no time of its own lies at the end of its iteration
+		if w := &p.rows[i]; w.kind == rowOther && w.calls == 0 {
+			uses[i].Memory.PeakAt = out.Iterations[w.iter].End
+		}
+	}
 }
 
 // wholeTime is the use of a level over the whole report.
@@ -190,7 +219,7 @@ func wholeTime(l *Level) MemoryUse {
 }
 
 // apiUses adds the API time of each range to its row and the rows above.
-func (a *analysis) apiUses(p *process, uses []Use, out *Track) {
+func (a *analysis) apiUses(p *process, uses []*Use, out *Track) {
 	for i := range a.spans {
 		if s := &a.spans[i]; s.proc == p.index {
 			out.Total.API.add(&a.apiUse[i])
@@ -209,7 +238,9 @@ func (a *analysis) apiUses(p *process, uses []Use, out *Track) {
 	}
 }
 
-func (a *analysis) iterations(out *Track, p *process, uses []Use) {
+// lines makes a track's iterations and their phases, and gives for each row the place where what is counted for it is to
+// stand: a report may have a million rows, so that none is kept twice.
+func (a *analysis) lines(out *Track, p *process) []*Use {
 	first := make([]int64, len(p.rows))
 	last := make([]int64, len(p.rows))
 	dur := make([]int64, len(p.rows))
@@ -222,32 +253,54 @@ func (a *analysis) iterations(out *Track, p *process, uses []Use) {
 		last[c.row] = max(last[c.row], end)
 		dur[c.row] += end - c.start
 	}
-	out.Iterations = make([]Iteration, 0, len(p.iters))
+	phases, others := 0, len(p.rows)
+	for i := range p.iters {
+		phases += int(p.iters[i].last - p.iters[i].row)
+		others -= int(p.iters[i].last-p.iters[i].row) + 1
+	}
+	uses := make([]*Use, len(p.rows))
+	out.Iterations = make([]Iteration, len(p.iters))
+	store := make([]Phase, 0, phases) // of all iterations
 	for k := range p.iters {
 		it := &p.iters[k]
 		s := &a.spans[it.span]
-		n := Iteration{Index: it.index, Name: a.names[s.name], Start: s.start, End: a.closed(s.end), Truncated: s.open || s.cut, Use: uses[it.row]}
-		if it.last > it.row {
-			n.Phases = make([]Phase, 0, it.last-it.row)
-		}
+		n := &out.Iterations[k]
+		*n = Iteration{Index: it.index, Name: a.names[s.name], Start: s.start, End: a.closed(s.end), Truncated: s.open || s.cut}
+		uses[it.row] = &n.Use
+		from := len(store)
+		inferred := false
 		for r := it.row + 1; r <= it.last; r++ {
 			w := &p.rows[r]
-			ph := Phase{Path: w.path, Name: w.name, Depth: int(w.depth), Calls: w.calls, Use: uses[r],
-				Start: first[r], End: last[r], Duration: dur[r], Inferred: w.span >= 0 && a.spans[w.span].pseudo}
+			store = append(store, Phase{Path: w.path, Name: w.name, Depth: int(w.depth), Calls: w.calls,
+				Start: first[r], End: last[r], Duration: dur[r], Inferred: w.span >= 0 && a.spans[w.span].pseudo})
+			ph := &store[len(store)-1]
+			uses[r] = &ph.Use
 			if w.calls == 0 {
 				ph.Start, ph.End, ph.Duration = n.End, n.End, 0
-				ph.Memory.PeakAt = n.End
 			}
 			if w.span >= 0 && a.spans[w.span].open {
 				n.Truncated = true
 			}
-			n.Phases = append(n.Phases, ph)
+			if w.kind == rowOther { // the rest of inferred phases is inferred like them
+				ph.Inferred = inferred
+			}
+			inferred = inferred || ph.Inferred
 		}
-		out.Iterations = append(out.Iterations, n)
+		if len(store) > from {
+			n.Phases = store[from:len(store):len(store)]
+		}
 	}
+	rest := make([]Use, 0, others)
+	for i := range uses {
+		if uses[i] == nil {
+			rest = append(rest, Use{})
+			uses[i] = &rest[len(rest)-1]
+		}
+	}
+	return uses
 }
 
-func (a *analysis) ranges(out *Track, p *process, uses []Use) {
+func (a *analysis) ranges(out *Track, p *process, uses []*Use) {
 	for i := range p.rows {
 		w := &p.rows[i]
 		if w.kind != rowRange {
@@ -258,7 +311,7 @@ func (a *analysis) ranges(out *Track, p *process, uses []Use) {
 			continue
 		}
 		out.Ranges = append(out.Ranges, RangeUse{Name: w.name, Domain: a.domainName(s), TID: nsysdb.TID(s.thread.tid), Calls: w.calls,
-			Start: s.start, End: a.closed(s.end), Open: s.open, Contains: w.contains, Use: uses[i]})
+			Start: s.start, End: a.closed(s.end), Open: s.open, Contains: w.contains, Use: *uses[i]})
 	}
 	if len(out.Ranges) == 0 {
 		return

@@ -17,7 +17,11 @@ func Curves(ctx context.Context, db *nsysdb.DB, rep *Report, windows []Window) (
 		d.windows[i] = &drawnWindow{Window: w, curves: make(map[string]*drawnCurve)}
 	}
 	if db.Has(nsysdb.MemoryUsage) {
-		err := d.read(ctx, db, false)
+		var err error
+		if d.pools, err = poolEvents(ctx, db); err != nil {
+			return nil, err
+		}
+		err = d.read(ctx, db, false)
 		if errors.Is(err, errUnordered) {
 			for _, w := range d.windows {
 				w.curves = make(map[string]*drawnCurve)
@@ -66,6 +70,7 @@ func (d *drawing) tensors(w *drawnWindow) {
 type drawing struct {
 	rep     *Report
 	windows []*drawnWindow
+	pools   []memEvent // pool events, by time
 }
 
 type drawnWindow struct {
@@ -168,7 +173,9 @@ type blockKey struct{ gpid, address int64 }
 func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 	live := make(map[blockKey]drawnBlock)
 	pools := make(map[blockKey]map[int64][2]int64)
-	var same []memEvent
+	poolEvents := d.pools
+	var devices lastDevices
+	var same sameTime
 	step := func(gpid, device int64, kind string, t, change int64) {
 		for _, w := range d.windows {
 			if w.PID == nsysdb.PID(gpid) && w.Device == device {
@@ -176,14 +183,27 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 			}
 		}
 	}
+	poolsUntil := func(t int64) {
+		for ; len(poolEvents) > 0 && poolEvents[0].time <= t; poolEvents = poolEvents[1:] {
+			e := poolEvents[0]
+			e.pool = e.address
+			d.pool(pools, &e, step)
+		}
+	}
 	flush := func() {
-		orderSame(same)
-		for i := range same {
-			e := &same[i]
+		same.order()
+		if len(same.events) > 0 {
+			poolsUntil(same.events[0].time)
+		}
+		for i := range same.events {
+			e := &same.events[i]
+			if e.bytes < 0 || e.op != nsysdb.OpAlloc && e.op != nsysdb.OpFree { // Null too
+				continue
+			}
+			devices.name(e)
 			k := blockKey{nsysdb.Process(e.gpid), e.address}
 			b, ok := live[k]
 			switch {
-			case e.bytes < 0: // Null too
 			case e.op == nsysdb.OpAlloc:
 				if ok {
 					step(e.gpid, b.device, b.kind, e.time, -b.bytes)
@@ -202,7 +222,7 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 				d.pool(pools, e, step)
 			}
 		}
-		same = same[:0]
+		same.events = same.events[:0]
 	}
 	err := db.Scan(ctx, nsysdb.Scan{Table: nsysdb.MemoryUsage, Columns: memoryColumns[:12], Sorted: sorted}, func(b *nsysdb.Batch) error {
 		c := b.Cols
@@ -222,18 +242,19 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 			if e.time == nsysdb.Null {
 				continue
 			}
-			if n := len(same); n > 0 && same[n-1].time != e.time {
-				if same[n-1].time > e.time {
+			if n := len(same.events); n > 0 && same.events[n-1].time != e.time {
+				if same.events[n-1].time > e.time {
 					return errUnordered
 				}
 				flush()
 			}
-			same = append(same, e)
+			same.events = append(same.events, e)
 		}
 		return nil
 	})
 	if err == nil {
 		flush()
+		poolsUntil(maxTime)
 	}
 	return err
 }

@@ -138,6 +138,10 @@ func (f *family) measure(a *analysis, inclusive []int64, launches int64) {
 	}
 }
 
+// wholeShare is the share of the launches from which a family that is named for a phase can be the whole round: a program
+// may do all its work in a range called "forward".
+const wholeShare = 0.95
+
 // choose picks the family that carries the iterations of a process, or nil.
 //
 //  1. Refuse operators, libraries, families whose members overlap, and single ranges without a word for a round.
@@ -167,6 +171,8 @@ func choose(a *analysis, fams []*family) *family {
 			f.why = "holds little of the GPU work"
 		case f.word != "":
 			words = append(words, f)
+		case best > 0 && phaseWord.MatchString(f.pattern) && f.share < wholeShare:
+			f.why = "named for a phase, and holds only part of the GPU work"
 		case len(f.members) >= 2 && f.share >= best*0.5:
 			others = append(others, f)
 		default:
@@ -270,8 +276,8 @@ func holdsRepeats(a *analysis, f *family, set []*family) bool {
 	return false
 }
 
-// byPattern makes a family of the ranges whose name, domain:name or path matches an expression. On several threads the
-// one with most launches, then most ranges, counts.
+// byPattern makes a family of the ranges whose name, domain:name or, where the expression has a slash, path matches. On
+// several threads the one with most launches, then most ranges, counts.
 func (a *analysis) byPattern(p *process, re *regexp.Regexp, domain string) *family {
 	var best *family
 	for _, t := range p.threads {
@@ -311,8 +317,8 @@ func (a *analysis) matches(re *regexp.Regexp, s *span, open []int32) bool {
 	if re.MatchString(name) || re.MatchString(a.domainName(s)+":"+name) {
 		return true
 	}
-	if len(open) == 0 {
-		return false
+	if len(open) == 0 || !strings.Contains(re.String(), "/") {
+		return false // else whatever lies inside "step 3" would match "^step"
 	}
 	parts := make([]string, 0, len(open)+1)
 	for _, id := range open {

@@ -12,6 +12,8 @@ func (a *analysis) findings() {
 	for _, t := range a.rep.Tracks {
 		if a.rep.Collected.Memory {
 			a.growth(t)
+			a.growthAllocated(t)
+			a.fragmentation(t)
 			a.flat(t)
 			a.failures(t)
 		}
@@ -31,7 +33,7 @@ func (a *analysis) find(t *Track, id, severity, text, advice string, evidence ma
 		evidence = map[string]any{}
 	}
 	evidence["pid"], evidence["device"] = t.PID, t.Device
-	a.rep.Findings = append(a.rep.Findings, Finding{ID: id, Severity: severity, Text: text, Advice: advice, Evidence: evidence})
+	a.rep.Findings = append(a.rep.Findings, Finding{PID: t.PID, ID: id, Severity: severity, Text: text, Advice: advice, Evidence: evidence})
 }
 
 // doubts turns what was and was not collected, and what was lost, into warnings.
@@ -73,25 +75,25 @@ func (a *analysis) doubts() {
 		for i := range t.Levels {
 			l := &t.Levels[i]
 			if l.UnmatchedFrees > 0 {
-				a.warn("unmatched_frees", "process %d device %d: %d frees of %s memory (%s) have no allocation in the report: the level starts at that baseline, and levels and peak are lower bounds",
+				a.warnOf(t.PID, "unmatched_frees", "process %d device %d: %d frees of %s memory (%s) have no allocation in the report: the level starts at that baseline, and levels and peak are lower bounds",
 					t.PID, t.Device, l.UnmatchedFrees, l.Kind, size(l.Baseline))
 			}
 			if l.LostFrees > 0 {
-				a.warn("lost_frees", "process %d device %d: %d blocks of %s memory were never freed in the report, but their address was allocated anew: they end there",
+				a.warnOf(t.PID, "lost_frees", "process %d device %d: %d blocks of %s memory were never freed in the report, but their address was allocated anew: they end there",
 					t.PID, t.Device, l.LostFrees, l.Kind)
 			}
 			if l.Kind == "unknown" || levelOrder(l.Kind) == 9 {
-				a.warn("unknown_kind", "process %d device %d: %d allocations are of memory %q and count for no known level", t.PID, t.Device, l.Allocs, l.Kind)
+				a.warnOf(t.PID, "unknown_kind", "process %d device %d: %d allocations are of memory %q and count for no known level", t.PID, t.Device, l.Allocs, l.Kind)
 			}
 		}
 		if n := t.Attribution.NoLaunch; n > 0 {
-			a.warn("no_launch", "process %d device %d: %d of %d kernels have no launching call in the report: they are in the totals, in no phase",
+			a.warnOf(t.PID, "no_launch", "process %d device %d: %d of %d kernels have no launching call in the report: they are in the totals, in no phase",
 				t.PID, t.Device, n, t.Attribution.Kernels)
 		}
 	}
 	for _, p := range a.procs {
 		if a.vmm != nil && int(p.index) < len(a.vmm) && a.vmm[p.index] > 0 && c.Memory && !a.hasVMMRows(p) {
-			a.warn("vmm_unseen", "process %d: %d virtual-memory calls (cuMemCreate and alike) were seen without memory events: the curve leaves that memory out", p.pid, a.vmm[p.index])
+			a.warnOf(p.pid, "vmm_unseen", "process %d: %d virtual-memory calls (cuMemCreate and alike) were seen without memory events: the curve leaves that memory out", p.pid, a.vmm[p.index])
 		}
 	}
 }
@@ -109,74 +111,29 @@ func (a *analysis) hasVMMRows(p *process) bool {
 	return false
 }
 
-// growth tells of a level that rises over the steady iterations.
-func (a *analysis) growth(t *Track) {
-	var steady []*Iteration
-	for i := range t.Iterations {
-		if t.Iterations[i].Steady() {
-			steady = append(steady, &t.Iterations[i])
-		}
-	}
-	if len(steady) < 3 {
-		return
-	}
-	rises, since := 0, -1
-	var nets []int64
-	for i, it := range steady {
-		if it.Memory.Net > 0 {
-			rises++
-			if since < 0 {
-				since = i
-			}
-		}
-		nets = append(nets, it.Memory.Net)
-	}
-	grown := steady[len(steady)-1].Memory.End - steady[0].Memory.Start
-	if rises*2 <= len(steady) || grown <= t.Total.Memory.Peak/warmupShare {
-		return
-	}
-	phase, most := "", int64(0)
-	for i := range t.Phases {
-		p := &t.Phases[i]
-		if p.Depth != 1 {
-			continue
-		}
-		sum := int64(0)
-		for _, it := range steady {
-			for k := range it.Phases {
-				if it.Phases[k].Path == p.Path {
-					sum += it.Phases[k].Memory.Net
-				}
-			}
-		}
-		if sum > most {
-			phase, most = p.Path, sum
-		}
-	}
-	m := median(nets)
-	text := fmt.Sprintf("the device level grows by %s from %s to %s, %s an iteration at the median", size(grown), steady[since].Name, steady[len(steady)-1].Name, size(m))
-	if phase != "" {
-		text += fmt.Sprintf(", most of it in %s", phase)
-	}
-	a.find(t, "growth", "warn", text, "look at the blocks in Live at end that were born in these iterations; with a caching allocator, a PyTorch memory snapshot tells growth of tensors from fragmentation",
-		map[string]any{"grown_bytes": grown, "median_bytes": m, "since": steady[since].Index, "phase": phase, "phase_bytes": most})
-}
-
 // flat tells of a driver level that does not move, although work goes on: a framework's cache.
 func (a *analysis) flat(t *Track) {
-	steady, moves := 0, int64(0)
+	if t.Tensors != nil { // what tensors use is known
+		return
+	}
+	steady, moves, net := 0, int64(0), int64(0)
 	for i := range t.Iterations {
 		if it := &t.Iterations[i]; it.Steady() {
 			steady++
 			moves += it.Memory.Allocs + it.Memory.Frees
+			net += it.Memory.Net
 		}
 	}
-	if steady < 2 || moves > int64(steady) || t.Total.Memory.Peak == 0 {
+	if steady < 2 || moves > int64(steady) || max(net, -net) > t.Total.Memory.Peak/100 || t.Total.Memory.Peak == 0 {
 		return
 	}
 	a.find(t, "flat_cache", "info", fmt.Sprintf("the driver's level is flat over %d steady iterations: a framework keeps the memory in its cache, and what its tensors use in each phase is not visible here", steady),
-		"record a PyTorch memory snapshot beside the report, or profile once with PYTORCH_NO_CUDA_MEMORY_CACHING=1", map[string]any{"steady_iterations": steady, "events": moves})
+		flatAdvice, map[string]any{"steady_iterations": steady, "events": moves})
 }
+
+// flatAdvice says how to look into a framework's cache.
+const flatAdvice = "in PyTorch, record a memory snapshot in the profiled run: torch.cuda.memory._record_memory_history(max_entries=1000000) before the model is built, " +
+	"torch.cuda.memory._dump_snapshot(\"s.pickle\") at the end, then add --snapshot s.pickle; or profile once with PYTORCH_NO_CUDA_MEMORY_CACHING=1"
 
 func (a *analysis) failures(t *Track) {
 	if len(t.Failed) == 0 {
@@ -190,7 +147,10 @@ func (a *analysis) failures(t *Track) {
 	advice := "look up the returned errors: none of them says that memory ran out"
 	for i := range t.Failed {
 		if t.Failed[i].Return == outOfMemory {
-			advice = "the card was full for the process at that time: compare the level with its capacity, and look at what was live at the peak"
+			advice = "the card was full for the process at that time: look at what was live at the peak"
+			if t.DeviceTotal > 0 && t.Total.Memory.Peak < t.DeviceTotal/2 {
+				advice = fmt.Sprintf("the process had traced %s at most on a card of %s: another process, or a limit set for this one, held the rest", size(t.Total.Memory.Peak), size(t.DeviceTotal))
+			}
 			break
 		}
 	}

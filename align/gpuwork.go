@@ -10,13 +10,37 @@ import (
 
 // gpuSum is the GPU work of a track, by row.
 type gpuSum struct {
-	use     []GPUUse // by row of the process, inclusive; the last is for work without a row
-	busyEnd []int64  // by row: end of the last stretch counted as busy
+	use     []kernelUse // by row of the process, inclusive; the last is for work without a row
 	total   GPUUse
 	totalE  int64 // end of the last stretch counted as busy
 	attr    Attribution
+	aside   int64 // kernels in operators' and libraries' ranges of other threads than the main one
 	kernels map[statKey]*KernelStat
 	last    int64 // start of the last kernel, to see whether they are in order
+}
+
+// A kernelUse is the kernels and whole graphs of a row. A report may have a million rows, so that it is no larger than it
+// must be.
+type kernelUse struct {
+	kernels, ns     int64
+	graphs, graphNS int64
+	busy, until     int64 // until: end of the last stretch counted as busy
+}
+
+func (u *kernelUse) work(w *work, d int64) {
+	if w.graph {
+		u.graphs++
+		u.graphNS += d
+	} else {
+		u.kernels++
+		u.ns += d
+	}
+	busy(&u.busy, &u.until, w.start, w.end)
+}
+
+// addKernels adds a row's kernels to a use.
+func (u *GPUUse) addKernels(v *kernelUse) {
+	u.Kernels, u.KernelNS, u.BusyNS, u.Graphs, u.GraphNS = v.kernels, v.ns, v.busy, v.graphs, v.graphNS
 }
 
 // A statKey groups details: a span stands for its row's path.
@@ -33,9 +57,9 @@ type work struct {
 
 func (t *track) prepare() {
 	n := len(t.proc.rows) + 1
-	t.gpu = gpuSum{use: make([]GPUUse, n), busyEnd: make([]int64, n), last: -maxTime}
-	for i := range t.gpu.busyEnd {
-		t.gpu.busyEnd[i] = -maxTime
+	t.gpu = gpuSum{use: make([]kernelUse, n), last: -maxTime}
+	for i := range t.gpu.use {
+		t.gpu.use[i].until = -maxTime
 	}
 	t.gpu.totalE = -maxTime
 }
@@ -191,6 +215,9 @@ func (k *kernelSum) add(w *work) error {
 			g.attr.NoLaunch++
 		case at.way() == waySame:
 			g.attr.SameThread++
+			if s := &a.spans[at.span()]; s.operator && s.thread != k.track.proc.main && !s.thread.helper && !k.track.proc.inferred {
+				g.aside++
+			}
 		case at.way() == wayOther:
 			g.attr.OtherThread++
 		default:
@@ -209,15 +236,11 @@ func (k *kernelSum) add(w *work) error {
 		g.kernel(a, p, r, w, d)
 	}
 	if r < 0 {
-		u := &g.use[len(p.rows)]
-		u.work(w.graph, d)
-		busy(&u.BusyNS, &g.busyEnd[len(p.rows)], w.start, w.end)
+		g.use[len(p.rows)].work(w, d)
 		return nil
 	}
 	for r >= 0 {
-		u := &g.use[r]
-		u.work(w.graph, d)
-		busy(&u.BusyNS, &g.busyEnd[r], w.start, w.end)
+		g.use[r].work(w, d)
 		r = p.rows[r].parent
 	}
 	return nil
@@ -297,7 +320,7 @@ func (a *analysis) copy(corr [][]*corrMap, w *work, kind, bytes int64) {
 		r = a.spans[s].row
 	}
 	if g.use == nil {
-		g.use = make([]GPUUse, len(p.rows)+1)
+		g.use = make([]copyUse, len(p.rows)+1)
 	}
 	a.copyTime.add(w.start, w.end)
 	d := w.end - w.start
@@ -324,23 +347,29 @@ func (a *analysis) copy(corr [][]*corrMap, w *work, kind, bytes int64) {
 	}
 }
 
+// A copyUse is the copies and memsets of a row, as GPUUse has them.
+type copyUse struct {
+	copies, ns, h2d, d2h, d2d      int64
+	memsets, memsetBytes, memsetNS int64
+}
+
 // copy counts one copy, or a memset where kind is -1.
-func (u *GPUUse) copy(kind, bytes, d int64) {
+func (u *copyUse) copy(kind, bytes, d int64) {
 	if kind < 0 {
-		u.Memsets++
-		u.MemsetBytes += bytes
-		u.MemsetNS += d
+		u.memsets++
+		u.memsetBytes += bytes
+		u.memsetNS += d
 		return
 	}
-	u.Copies++
-	u.MemcpyNS += d
+	u.copies++
+	u.ns += d
 	switch kind {
 	case nsysdb.CopyHtoD, nsysdb.CopyHtoA, nsysdb.CopyUMHtoD:
-		u.H2D += bytes
+		u.h2d += bytes
 	case nsysdb.CopyDtoH, nsysdb.CopyAtoH, nsysdb.CopyUMDtoH:
-		u.D2H += bytes
+		u.d2h += bytes
 	case nsysdb.CopyDtoD, nsysdb.CopyPtoP, nsysdb.CopyAtoA, nsysdb.CopyAtoD, nsysdb.CopyDtoA, nsysdb.CopyUMDtoD:
-		u.D2D += bytes
+		u.d2d += bytes
 	}
 }
 
@@ -357,15 +386,15 @@ func copyName(kind int64) string {
 	return "unknown"
 }
 
-// addCopies adds what copies and memsets gave to a use.
-func (u *GPUUse) addCopies(v *GPUUse) {
-	u.Copies, u.MemcpyNS, u.H2D, u.D2H, u.D2D = v.Copies, v.MemcpyNS, v.H2D, v.D2H, v.D2D
-	u.Memsets, u.MemsetBytes, u.MemsetNS = v.Memsets, v.MemsetBytes, v.MemsetNS
+// addCopies adds a row's copies and memsets to a use.
+func (u *GPUUse) addCopies(v *copyUse) {
+	u.Copies, u.MemcpyNS, u.H2D, u.D2H, u.D2D = v.copies, v.ns, v.h2d, v.d2h, v.d2d
+	u.Memsets, u.MemsetBytes, u.MemsetNS = v.memsets, v.memsetBytes, v.memsetNS
 }
 
 // A copySum is the copies of a track, by row; another goroutine counts them than the kernels.
 type copySum struct {
-	use    []GPUUse
-	total  GPUUse
+	use    []copyUse
+	total  copyUse
 	copies map[statKey]*CopyStat
 }

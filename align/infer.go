@@ -87,6 +87,8 @@ type opList struct {
 // rawOp is an operation before its launch is known.
 type rawOp struct {
 	key, loose uint64
+	kind       uint64
+	stream     int32
 	flags      period.Flags
 	class      period.Class
 	kernels    int32
@@ -119,6 +121,7 @@ func (a *analysis) readOps(ctx context.Context, want map[*process]bool) (map[*pr
 func (a *analysis) rawOps(ctx context.Context, raw map[*process]map[int64]rawOp) error {
 	type named struct {
 		hash   uint64
+		kind   uint64
 		flags1 period.Flags // for one block
 		flags  period.Flags // for more
 	}
@@ -127,7 +130,7 @@ func (a *analysis) rawOps(ctx context.Context, raw map[*process]map[int64]rawOp)
 		n, ok := names[id]
 		if !ok {
 			s := a.db.String(id)
-			n = named{hashText(s), period.FlagsOf(s, 1), period.FlagsOf(s, 2)}
+			n = named{hashText(s), period.KindOf(s), period.FlagsOf(s, 1), period.FlagsOf(s, 2)}
 			names[id] = n
 		}
 		return n
@@ -141,6 +144,7 @@ func (a *analysis) rawOps(ctx context.Context, raw map[*process]map[int64]rawOp)
 		if ok {
 			// The order in which a graph's kernels come is not its own: sums do not depend on it.
 			op.key, op.loose, op.flags = op.key+old.key, op.loose+old.loose, op.flags|old.flags
+			op.kind = 0
 			op.class, op.kernels = period.Graph, op.kernels+old.kernels
 		}
 		m[corr] = op
@@ -149,7 +153,7 @@ func (a *analysis) rawOps(ctx context.Context, raw map[*process]map[int64]rawOp)
 		if a.db.Missing(t) {
 			return nil
 		}
-		cols = append([]nsysdb.Column{nsysdb.GlobalPID, nsysdb.CorrelationID}, cols...)
+		cols = append([]nsysdb.Column{nsysdb.GlobalPID, nsysdb.CorrelationID, nsysdb.StreamID}, cols...)
 		return a.db.Scan(ctx, nsysdb.Scan{Table: t, Columns: cols}, func(b *nsysdb.Batch) error {
 			if b.Cols[1] == nil {
 				return nil
@@ -159,7 +163,11 @@ func (a *analysis) rawOps(ctx context.Context, raw map[*process]map[int64]rawOp)
 				if b.Cols[0] != nil {
 					gpid = b.Cols[0][i]
 				}
-				add(gpid, b.Cols[1][i], row(b.Cols[2:], i))
+				op := row(b.Cols[3:], i)
+				if b.Cols[2] != nil {
+					op.stream = int32(b.Cols[2][i])
+				}
+				add(gpid, b.Cols[1][i], op)
 			}
 			return nil
 		})
@@ -189,7 +197,7 @@ func (a *analysis) rawOps(ctx context.Context, raw map[*process]map[int64]rawOp)
 		if blocks <= 1 {
 			f = n.flags1
 		}
-		return rawOp{key: h, loose: n.hash, flags: f, class: period.Kernel, kernels: 1}
+		return rawOp{key: h, loose: n.hash, kind: n.kind, flags: f, class: period.Kernel, kernels: 1}
 	})
 	if err != nil {
 		return err
@@ -259,7 +267,7 @@ func (a *analysis) launchOps(ctx context.Context, raw map[*process]map[int64]raw
 				end = max(end, c[1][i])
 			}
 			list := out[last.proc]
-			op := period.Op{Key: r.key, Loose: r.loose, Start: c[0][i], End: end, Class: r.class, Flags: r.flags, Thread: list.thread(last.tid)}
+			op := period.Op{Key: r.key, Loose: r.loose, Kind: r.kind, Stream: r.stream, Start: c[0][i], End: end, Class: r.class, Flags: r.flags, Thread: list.thread(last.tid)}
 			op.Flags |= a.hint(last.own.at(op.Start))
 			list.ops = append(list.ops, op)
 			list.kernels = append(list.kernels, r.kernels)

@@ -22,9 +22,6 @@ func (a *analysis) iterate(ctx context.Context, re *regexp.Regexp) error {
 	}
 	chosen := make(map[*process]*family)
 	for try := 0; ; try++ {
-		if a.classes.byID == nil {
-			a.classes.byID = make([]uint8, 1<<16)
-		}
 		a.inclusive = nil
 		if err := a.readCalls(ctx); err != nil {
 			return err
@@ -114,7 +111,7 @@ func (a *analysis) settle(p *process, fams []*family, f *family) {
 			p.iters[i].index = index[i]
 		}
 		if len(gaps) > 0 {
-			a.warn("iteration_gap", "process %d: numbers %v are missing from the iterations %q", p.pid, gaps, f.pattern)
+			a.warnOf(p.pid, "iteration_gap", "process %d: numbers %v are missing from the iterations %q", p.pid, gaps, f.pattern)
 		}
 	} else {
 		a.buildRows(p, p.pseudo)

@@ -278,11 +278,11 @@ func (a *analysis) snapshotTensors(out *Track, t *track) {
 	ten.Outside = a.outside(t, m, ten)
 	out.Tensors = ten
 	if d := r.Doubts; d.Cut || d.UnmatchedFrees+d.LostFrees+d.Misplaced+d.SegmentFrees+d.SegmentsLost+d.UnknownActions > 0 {
-		a.warn("snapshot_doubts", "process %d device %d: the snapshot's trace leaves doubts: it began after the program did (%v), %d frees without a block, %d blocks lost, %d out of place, %d segments lost, %d unknown entries",
+		a.warnOf(out.PID, "snapshot_doubts", "process %d device %d: the snapshot's trace leaves doubts: it began after the program did (%v), %d frees without a block, %d blocks lost, %d out of place, %d segments lost, %d unknown entries",
 			out.PID, out.Device, d.Cut, d.UnmatchedFrees, d.LostFrees, d.Misplaced, d.SegmentFrees+d.SegmentsLost, d.UnknownActions)
 	}
 	if 10*m.matched < 9*m.of {
-		a.warn("snapshot_match", "process %d device %d: only %d of %d segments of the snapshot are in the report", out.PID, out.Device, m.matched, m.of)
+		a.warnOf(out.PID, "snapshot_match", "process %d device %d: only %d of %d segments of the snapshot are in the report", out.PID, out.Device, m.matched, m.of)
 	}
 }
 
@@ -460,6 +460,29 @@ func frameOf(stack []torchmem.Frame) string {
 	if pick < 0 {
 		return ""
 	}
-	f := &stack[pick]
+	return frameText(&stack[pick])
+}
+
+func frameText(f *torchmem.Frame) string {
 	return fmt.Sprintf("%s:%d %s", path.Base(strings.ReplaceAll(f.File, "\\", "/")), f.Line, f.Name)
+}
+
+// shortFrames is how many frames a short stack has.
+const shortFrames = 6
+
+func shortStack(stack []torchmem.Frame) string {
+	var python, other []string
+	for i := range stack {
+		if f := &stack[i]; strings.HasSuffix(f.File, ".py") {
+			if len(python) < shortFrames {
+				python = append(python, frameText(f))
+			}
+		} else if len(other) < shortFrames {
+			other = append(other, f.Name)
+		}
+	}
+	if len(python) == 0 {
+		python = other
+	}
+	return strings.Join(python, " < ")
 }

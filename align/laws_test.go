@@ -174,6 +174,18 @@ func checkDetails(t *testing.T, name string, tr *Track) {
 // checkCurves checks a track's curves against its levels, whole and thinned.
 func checkCurves(t *testing.T, path string, rep *Report, tr *Track) {
 	t.Helper()
+	if p := tr.Pool; p != nil {
+		for kind, want := range map[string][2]int64{"pool size": {p.PeakSize, p.EndSize}, "pool used": {p.PeakUsed, p.EndUsed}} {
+			c := curve(t, path, rep, tr, kind, 0)
+			hi, last := c.Before, c.Before
+			for _, q := range c.Points {
+				hi, last = max(hi, q.High), q.Last
+			}
+			if got := [2]int64{hi, last}; got != want {
+				t.Errorf("%d/%d %s: highest and last of the curve %v, of the track %v", tr.PID, tr.Device, kind, got, want)
+			}
+		}
+	}
 	for i := range tr.Levels {
 		l := &tr.Levels[i]
 		var whole [3]int64

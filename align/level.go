@@ -150,13 +150,13 @@ func (s *levelSweep) finish() {
 	s.out.Partial = base > 0
 }
 
-// rowMemory sums the calls of each row. Rows hold the events of the rows below them.
-func (s *levelSweep) rowMemory(p *process) []MemoryUse {
-	out := make([]MemoryUse, len(p.rows))
+// rowMemory sums the calls of each row, into what out gives for it. Rows hold the events of the rows below them. It
+// gives back what the sweep holds for calls and rows.
+func (s *levelSweep) rowMemory(p *process, out func(row int32) *MemoryUse) {
 	seen := make([]bool, len(p.rows))
 	for i := range s.calls {
 		r, u := s.calls[i].row, &s.use[i]
-		m := &out[r]
+		m := out(r)
 		if !seen[r] {
 			seen[r] = true
 			m.Start, m.Peak, m.PeakAt = u.start, u.peak, u.peakAt
@@ -169,7 +169,7 @@ func (s *levelSweep) rowMemory(p *process) []MemoryUse {
 	}
 	for i := len(p.rows) - 1; i >= 0; i-- {
 		c := &s.count[i]
-		m := &out[i]
+		m := out(int32(i))
 		m.Allocs, m.AllocBytes, m.Frees, m.FreeBytes, m.FailedAllocs = c.allocs, c.allocBytes, c.frees, c.freeBytes, c.failed
 		if up := p.rows[i].parent; up >= 0 {
 			s.count[up].add(c)
@@ -180,22 +180,22 @@ func (s *levelSweep) rowMemory(p *process) []MemoryUse {
 			balance(p, out, int32(i))
 		}
 	}
-	return out
+	s.use, s.count = nil, nil
 }
 
 // balance makes the net of the row for the rest what top-level phases leave of the iteration's; where phases overlap,
 // that differs from the sum over the gaps.
-func balance(p *process, out []MemoryUse, other int32) {
+func balance(p *process, out func(row int32) *MemoryUse, other int32) {
 	it := &p.iters[p.rows[other].iter]
-	net := out[it.row].Net
+	whole, o := out(it.row), out(other)
+	net := whole.Net
 	for r := it.row + 1; r <= it.last; r++ {
 		if p.rows[r].kind == rowPhase && p.rows[r].depth == 1 {
-			net -= out[r].Net
+			net -= out(r).Net
 		}
 	}
-	o := &out[other]
 	if p.rows[other].calls == 0 {
-		o.Start, o.End, o.Peak, o.PeakAt = out[it.row].End, out[it.row].End, out[it.row].End, 0
+		o.Start, o.End, o.Peak, o.PeakAt = whole.End, whole.End, whole.End, 0
 	}
 	o.Net = net
 }

@@ -14,7 +14,7 @@ type track struct {
 	proc     *process
 	device   int64
 	levels   map[string]*levelSweep
-	dev      *levelSweep // levels["device"]; nil until it has events
+	byKind   [nsysdb.KindUnknown + 1]*levelSweep // those of levels that kinds of memory were seen to count for
 	pool     poolSum
 	gpu      gpuSum
 	copies   copySum
@@ -43,16 +43,18 @@ type memEvent struct {
 // memory sweeps the memory events of the whole report.
 type memory struct {
 	a       *analysis
-	live    map[*process]map[int64]liveBlock
+	live    map[*process]*liveTable
 	proc    *process // last one looked up
 	procGID int64
-	blocks  map[int64]liveBlock // of proc
-	corr    [][]*corrMap        // this goroutine's views
+	blocks  *liveTable   // of proc
+	track   *track       // last one looked up
+	corr    [][]*corrMap // this goroutine's views
 	ends    map[*process][]int32
 	unknown int64
 	damaged int64
-	same    []memEvent // events at one time stamp
+	same    sameTime
 	pool    []memEvent // pool events not yet met, by time
+	devices lastDevices
 	rows    int64
 }
 
@@ -71,6 +73,9 @@ type liveBlock struct {
 
 // vmmContext is the contextId of memory mapped with cuMemMap (observed in exports of 2023.4 and 2025.3).
 const vmmContext = 1<<32 - 1
+
+// noDevice is the deviceId of a row that names no device: the free of mapped memory in exports of 2023.4 (observed).
+const noDevice = 1<<31 - 1
 
 var errUnordered = errors.New("rows out of order")
 
@@ -92,11 +97,11 @@ func (a *analysis) readMemory(ctx context.Context) error {
 
 func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
 	for _, t := range a.allTracks() {
-		t.levels, t.dev, t.pool, t.blocks = make(map[string]*levelSweep), nil, poolSum{}, nil
+		t.levels, t.byKind, t.pool, t.blocks = make(map[string]*levelSweep), [len(t.byKind)]*levelSweep{}, poolSum{}, nil
 	}
 	a.memoryTime = stretch{}
-	m := &memory{a: a, live: make(map[*process]map[int64]liveBlock), corr: a.corrViews(), ends: make(map[*process][]int32)}
-	pool, err := a.poolEvents(ctx)
+	m := &memory{a: a, live: make(map[*process]*liveTable), corr: a.corrViews(), ends: make(map[*process][]int32)}
+	pool, err := poolEvents(ctx, a.db)
 	if err != nil {
 		return err
 	}
@@ -143,13 +148,13 @@ func (m *memory) add(b *nsysdb.Batch) error {
 		}
 		m.a.memoryTime.add(e.time, e.time)
 		e.imported, e.context, e.stream = col(11, i, nsysdb.Null), col(12, i, 0), col(13, i, -1)
-		if n := len(m.same); n > 0 && m.same[n-1].time != e.time {
-			if m.same[n-1].time > e.time {
+		if n := len(m.same.events); n > 0 && m.same.events[n-1].time != e.time {
+			if m.same.events[n-1].time > e.time {
 				return errUnordered
 			}
 			m.flush()
 		}
-		m.same = append(m.same, e)
+		m.same.events = append(m.same.events, e)
 		m.rows++
 	}
 	return nil
@@ -157,44 +162,11 @@ func (m *memory) add(b *nsysdb.Batch) error {
 
 // flush takes in the events of one time stamp, in an order that does not depend on the rows' order in the table.
 func (m *memory) flush() {
-	if len(m.same) == 0 {
-		return
+	m.same.order()
+	for i := range m.same.events {
+		m.event(&m.same.events[i])
 	}
-	orderSame(m.same)
-	for i := range m.same {
-		m.event(&m.same[i])
-	}
-	m.same = m.same[:0]
-}
-
-// orderSame orders the events of one time stamp: allocations first, then frees. Where several events of a process have
-// one address, that process's go in the order of their calls instead: a recording that begins in the middle writes all
-// that came before it at time 0 (observed with --capture-range=cudaProfilerApi in 2025.3), where blocks pair only so.
-// Beyond that the order is one that does not depend on the rows' order in the table.
-func orderSame(same []memEvent) {
-	if len(same) < 2 {
-		return
-	}
-	seen := make(map[blockKey]bool, len(same))
-	again := make(map[int64]bool) // by process
-	for i := range same {
-		k := blockKey{nsysdb.Process(same[i].gpid), same[i].address}
-		if seen[k] {
-			again[k.gpid] = true
-		}
-		seen[k] = true
-	}
-	slices.SortFunc(same, func(x, y memEvent) int {
-		p, q := nsysdb.Process(x.gpid), nsysdb.Process(y.gpid)
-		op, corr := cmp.Compare(x.op, y.op), cmp.Compare(x.corr, y.corr)
-		if again[p] {
-			op, corr = corr, op
-		}
-		return cmp.Or(cmp.Compare(p, q), op, corr, cmp.Compare(x.address, y.address), cmp.Compare(x.bytes, y.bytes),
-			cmp.Compare(x.device, y.device), cmp.Compare(x.kind, y.kind), cmp.Compare(x.pool, y.pool),
-			cmp.Compare(x.poolSize, y.poolSize), cmp.Compare(x.poolUsed, y.poolUsed), cmp.Compare(x.imported, y.imported),
-			cmp.Compare(x.stream, y.stream), cmp.Compare(x.context, y.context))
-	})
+	m.same.events = m.same.events[:0]
 }
 
 func (m *memory) event(e *memEvent) {
@@ -202,7 +174,7 @@ func (m *memory) event(e *memEvent) {
 		m.procGID = e.gpid
 		m.proc = m.a.process(nsysdb.Process(e.gpid))
 		if m.live[m.proc] == nil {
-			m.live[m.proc] = make(map[int64]liveBlock)
+			m.live[m.proc] = &liveTable{}
 		}
 		m.blocks = m.live[m.proc]
 	}
@@ -214,6 +186,9 @@ func (m *memory) event(e *memEvent) {
 		m.damaged++
 		return
 	}
+	if e.op == nsysdb.OpAlloc || e.op == nsysdb.OpFree {
+		m.devices.name(e)
+	}
 	switch e.op {
 	case nsysdb.OpAlloc:
 		m.alloc(e)
@@ -224,13 +199,35 @@ func (m *memory) event(e *memEvent) {
 	}
 }
 
+// lastDevices knows of each process the device that its last event names.
+type lastDevices struct {
+	proc, device int64 // of the last event
+	of           map[int64]int64
+}
+
+// name gives an event that names no device the one of the process's last event.
+func (d *lastDevices) name(e *memEvent) {
+	p := nsysdb.Process(e.gpid)
+	if d.of == nil {
+		d.of = make(map[int64]int64)
+	} else if p == d.proc && (e.device == d.device || e.device == noDevice) {
+		e.device = d.device
+		return
+	}
+	if e.device == noDevice {
+		e.device = d.of[p]
+	}
+	d.of[p] = e.device
+	d.proc, d.device = p, e.device
+}
+
 func (m *memory) alloc(e *memEvent) {
-	if old, ok := m.blocks[e.address]; ok {
+	if old := m.blocks.get(e.address); old != nil {
 		old.level.change(e.time, -old.bytes)
 		old.level.out.LostFrees++
 		m.keep(old, e.address, e.time, placeOf(-1, wayNone), 0, true, old.level.changes)
 	}
-	t := m.a.track(m.proc, e.device)
+	t := m.trackOf(e.device)
 	l := m.level(t, e.kind)
 	at := m.place(e.corr)
 	l.change(e.time, e.bytes)
@@ -239,26 +236,37 @@ func (m *memory) alloc(e *memEvent) {
 	n := l.row(m.a, at)
 	n.allocs++
 	n.allocBytes += e.bytes
-	m.blocks[e.address] = liveBlock{track: t, level: l, start: e.time, bytes: e.bytes, kind: e.kind, stream: e.stream, born: at, corr: e.corr, n: l.changes}
+	m.blocks.put(e.address, liveBlock{track: t, level: l, start: e.time, bytes: e.bytes, kind: e.kind, stream: e.stream, born: at, corr: e.corr, n: l.changes})
 	t.pool.row(e)
+	if e.kind == nsysdb.KindDeviceStatic {
+		l.out.Static++
+	}
 	if e.context == vmmContext {
 		l.vmm = true
 	}
+}
+
+// trackOf is the process's track of a device.
+func (m *memory) trackOf(device int64) *track {
+	if m.track == nil || m.track.proc != m.proc || m.track.device != device {
+		m.track = m.a.track(m.proc, device)
+	}
+	return m.track
 }
 
 // free ends a block. What its allocation said of device and kind counts; a free of a block whose allocation is not in
 // the report tells that the block was there before, so that it lifts the level of all the time before.
 func (m *memory) free(e *memEvent) {
 	at := m.place(e.corr)
-	b, ok := m.blocks[e.address]
-	if !ok {
-		t := m.a.track(m.proc, e.device)
+	b := m.blocks.get(e.address)
+	if b == nil {
+		t := m.trackOf(e.device)
 		l := m.level(t, e.kind)
 		l.out.Baseline += e.bytes
 		l.out.UnmatchedFrees++
-		b = liveBlock{track: t, level: l, start: Never, bytes: e.bytes, kind: e.kind, stream: e.stream, born: placeOf(-1, wayNone)}
+		b = &liveBlock{track: t, level: l, start: Never, bytes: e.bytes, kind: e.kind, stream: e.stream, born: placeOf(-1, wayNone)}
 	} else {
-		delete(m.blocks, e.address)
+		m.blocks.remove(e.address) // leaves b as it is until the next put
 	}
 	b.level.change(e.time, -b.bytes)
 	b.level.out.Frees++
@@ -270,7 +278,7 @@ func (m *memory) free(e *memEvent) {
 	b.track.pool.row(e)
 }
 
-func (m *memory) keep(b liveBlock, address, end int64, at place, corr int64, lost bool, diedN int64) {
+func (m *memory) keep(b *liveBlock, address, end int64, at place, corr int64, lost bool, diedN int64) {
 	if m.a.keepBlocks {
 		b.track.blocks = append(b.track.blocks, rawBlock{start: b.start, end: end, address: address, bytes: b.bytes,
 			kind: b.kind, stream: b.stream, born: b.born, died: at, bornCorr: b.corr, diedBy: corr, lost: lost, bornN: b.n, diedN: diedN})
@@ -288,8 +296,9 @@ func (m *memory) place(corr int64) place {
 
 // level is the sweep that a kind of memory of a track counts for.
 func (m *memory) level(t *track, kind int64) *levelSweep {
-	if t.dev != nil && kind == nsysdb.KindDevice {
-		return t.dev
+	known := uint64(kind) < uint64(len(t.byKind))
+	if known && t.byKind[kind] != nil {
+		return t.byKind[kind]
 	}
 	name := levelName(kind)
 	l := t.levels[name]
@@ -301,9 +310,9 @@ func (m *memory) level(t *track, kind int64) *levelSweep {
 		}
 		l = newLevelSweep(name, t.proc, ends, m.start())
 		t.levels[name] = l
-		if name == "device" {
-			t.dev = l
-		}
+	}
+	if known {
+		t.byKind[kind] = l
 	}
 	return l
 }
@@ -332,9 +341,9 @@ func (m *memory) finish() {
 		m.poolEvent(&m.pool[i])
 	}
 	for _, live := range m.live {
-		for addr, b := range live {
-			m.keep(b, addr, Never, placeOf(-1, wayNone), 0, false, maxTime)
-		}
+		live.all(func(address int64, b *liveBlock) {
+			m.keep(b, address, Never, placeOf(-1, wayNone), 0, false, maxTime)
+		})
 	}
 	a := m.a
 	for _, t := range a.allTracks() {
@@ -419,21 +428,18 @@ func (s *poolSum) set(pool, size, used int64) {
 
 func (m *memory) poolEvent(e *memEvent) {
 	t := m.a.track(m.a.process(nsysdb.Process(e.gpid)), e.device)
-	if e.op == nsysdb.PoolDestroyed {
-		e.poolSize, e.poolUsed = 0, 0
-	}
 	t.pool.set(e.address, e.poolSize, e.poolUsed)
 }
 
 // poolEvents reads creations, trims and destructions of pools, in time order; there are few.
-func (a *analysis) poolEvents(ctx context.Context) ([]memEvent, error) {
-	if a.db.Missing(nsysdb.MemoryPool) {
+func poolEvents(ctx context.Context, db *nsysdb.DB) ([]memEvent, error) {
+	if db.Missing(nsysdb.MemoryPool) {
 		return nil, nil
 	}
 	var out []memEvent
 	scan := nsysdb.Scan{Table: nsysdb.MemoryPool, Sorted: true, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID,
 		nsysdb.DeviceID, nsysdb.Address, nsysdb.Operation, nsysdb.PoolSize, nsysdb.PoolUsed}}
-	err := a.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
+	err := db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
 		c := b.Cols
 		if c[0] == nil || c[1] == nil || c[3] == nil {
 			return nil
@@ -445,8 +451,12 @@ func (a *analysis) poolEvents(ctx context.Context) ([]memEvent, error) {
 			return c[k][i]
 		}
 		for i := 0; i < b.Rows; i++ {
-			out = append(out, memEvent{time: c[0][i], gpid: c[1][i], device: col(2, i, 0), address: c[3][i],
-				op: col(4, i, nsysdb.PoolInvalid), poolSize: col(5, i, nsysdb.Null), poolUsed: col(6, i, nsysdb.Null)})
+			e := memEvent{time: c[0][i], gpid: c[1][i], device: col(2, i, 0), address: c[3][i],
+				op: col(4, i, nsysdb.PoolInvalid), poolSize: col(5, i, nsysdb.Null), poolUsed: col(6, i, nsysdb.Null)}
+			if e.op == nsysdb.PoolDestroyed {
+				e.poolSize, e.poolUsed = 0, 0
+			}
+			out = append(out, e)
 		}
 		return nil
 	})

@@ -7,6 +7,7 @@ type Options struct {
 	Iteration  string // regular expression that the names of iteration ranges match; empty to find them
 	Domain     string // use only ranges of this NVTX domain for iterations; empty for all
 	SameThread bool   // attribute only to ranges on the launching thread, as NVIDIA's own scripts do
+	Through    bool   // let operators' and libraries' ranges on other threads give way to the phase of the main thread
 	Infer      Infer  // when to infer iterations and phases from GPU work
 
 	Snapshot     *torchmem.Snapshot // PyTorch's memory snapshot of the same run; nil for none

@@ -2,6 +2,7 @@ package align
 
 import (
 	"fmt"
+	"slices"
 
 	"nsysmem/align/period"
 	"nsysmem/nsysdb"
@@ -134,7 +135,7 @@ type Inferred struct {
 
 	Annotated  int   // iterations by ranges
 	Boundaries int   // inferred iterations that begin after the last launch of one annotated iteration and not after the first launch of the next
-	Kernels    int64 // kernels launched inside annotated iterations and their phases
+	Kernels    int64 // kernels launched inside annotated iterations and their phases; 0 where no phases are inferred
 	Agree      int64 // of those, the ones whose inferred phase has the name of the annotated top-level phase
 }
 
@@ -176,6 +177,7 @@ func (a *analysis) compareInferred(p *process) *Inferred {
 		}
 		out.Iterations = append(out.Iterations, n)
 	}
+	phases := slices.ContainsFunc(p.found.Iterations, func(it period.Iteration) bool { return len(it.Phases) > 0 })
 	threads := make(map[int32]*apiThread)
 	iterOf := make([]int, len(p.ops.ops))
 	for i := range p.ops.ops {
@@ -187,7 +189,7 @@ func (a *analysis) compareInferred(p *process) *Inferred {
 		}
 		iter, path := a.where(p, t.place(op.Start, a))
 		iterOf[i] = iter
-		if iter < 0 || path == OtherPhase {
+		if iter < 0 || path == OtherPhase || !phases {
 			continue
 		}
 		top := path

@@ -89,6 +89,7 @@ type Level struct {
 	LostFrees      int64  // blocks that ended because their address was allocated anew
 	FailedAllocs   int64  // calls to allocate this kind that returned an error
 	Partial        bool   // the report started in the middle: peak and level are lower bounds
+	Static         int64  // of Allocs, those of modules' static memory
 }
 
 // Pool is the sum of a track's memory pools. Its bytes are not part of any level: a pool's used part is there as blocks.
@@ -324,6 +325,7 @@ type Family struct {
 
 // A Finding is something that the user should know, with advice.
 type Finding struct {
+	PID      int64  // process that it concerns
 	ID       string // stable, such as "growth"
 	Severity string // "info", "warn" or "error"
 	Text     string
@@ -333,6 +335,7 @@ type Finding struct {
 
 // A Warning is a doubt about the figures.
 type Warning struct {
+	PID  int64  // process that it concerns; 0 for the whole report
 	Code string // stable, such as "lost_frees"
 	Text string
 }

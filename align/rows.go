@@ -165,7 +165,8 @@ func (b *rowBuilder) mainThread(t *thread, members []int32) {
 			s.row = r
 			open = append(open, openRange{span: id, end: s.end, row: r, wrap: true})
 		default:
-			if h := holder(s.end); h != nil && !h.wrap {
+			// An iteration that another one cut short takes no ranges any more.
+			if h := holder(s.end); h != nil && !h.wrap && p.rows[h.row].iter < 0 {
 				s.row = h.row
 			} else {
 				s.row = b.outer(id, wrapRow(open))

@@ -36,6 +36,15 @@ func (t *Tensors) ReportTime(at int64) int64 {
 	return at - t.Shift
 }
 
+// ShortStack is a call stack in few words, innermost call first: the Python frames, or the functions where there are
+// none. Empty without a snapshot or a stack.
+func (t *Tensors) ShortStack(id torchmem.StackID) string {
+	if t.Replay == nil {
+		return ""
+	}
+	return shortStack(t.Replay.Stack(id))
+}
+
 // Clock says how well a snapshot's clock goes with the report's.
 type Clock struct {
 	Offset   int64 // ns by which the snapshot's stamps are late, at the least
@@ -194,6 +203,10 @@ func (a *analysis) categorize(out *Track, ten *Tensors, tl *timeline, peakAt int
 	for i := range ten.Blocks {
 		b := &ten.Blocks[i]
 		lives[i] = torchmem.Life{From: b.Start, To: b.End, Bytes: b.Bytes}
+		if a.timed && b.Start < a.firstTime && (b.End == Never || b.End >= a.firstTime) {
+			// The snapshot's trace began before the report did: what happened then has no phase.
+			lives[i].From = torchmem.Never
+		}
 	}
 	// Births and deaths are looked up in time order, each by a cursor that moves forward.
 	order := make([]int32, len(lives))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"os"
 	"sync/atomic"
 )
@@ -192,10 +193,11 @@ func (w *walk) leaves(nodes []uint32, depth int) error {
 
 // A slot says where a column's value is in the rows of one shape.
 type slot struct {
-	off   int32 // from the start of the record
+	off   int32 // from the start of the record; 0 for a constant
 	shift uint8 // an integer: how far eight bytes read at off must be shifted right
 	kind  slotKind
-	n     int64 // the value of a constant, or the length of a text
+	mask  int64 // all ones for an integer, 0 else
+	n     int64 // the value of a constant, or the length of a text; 0 for an integer
 }
 
 type slotKind uint8
@@ -207,38 +209,82 @@ const (
 	slotOdd // a floating-point number or a blob, or not in the record
 )
 
-// value is the value of an integer or a constant.
+// value is the value of an integer or a constant, without a branch between the two.
 func (sl *slot) value(rec []byte) int64 {
-	if sl.kind != slotInt {
-		return sl.n
-	}
-	return int64(binary.BigEndian.Uint64(rec[sl.off:sl.off+8])) >> (sl.shift & 63)
+	return int64(binary.BigEndian.Uint64(rec[sl.off:sl.off+8]))>>(sl.shift&63)&sl.mask | sl.n
 }
 
 // A shape is how a record lays out its columns, as its header says. Rows of one table have few shapes, so each is
 // worked out once.
 type shape struct {
-	header []byte
+	key    headerKey // of shapes that the header's beginning tells
+	header []byte    // of others
 	slots  []slot
 	odd    bool  // some slot is slotOdd
 	texts  bool  // some slot is slotText
 	end    int32 // one past the last byte of the slots
-	size   int64 // bytes of the whole record
+	size   int64 // bytes of the whole record; -1 where the beginning does not tell
+}
+
+// fits says that a record that is whole in its page can be one of the shape.
+func (s *shape) fits(rec []byte) bool {
+	return s != nil && (s.size == int64(len(rec)) || s.size < 0 && int(s.end) <= len(rec))
 }
 
 // A decoder finds wanted columns of records.
 type decoder struct {
 	cols   []int // positions of the wanted columns in the table
-	shapes []*shape
+	prefix int   // bytes of the header up to the last of them, where each has one
 	last   *shape
+	seats  [256]*shape // shapes by the hash of their key; the last of those with one hash
+	long   []*shape    // shapes without a key
 }
 
 // shape finds the layout of a record, nil where the record does not make sense. local is the part of it that is in
-// its page.
+// its page, with room for 8 bytes more.
+//
+// The columns that are wanted are mostly among the first, and each mostly has one byte in the header. Then these bytes,
+// with the header's length, tell all, and what later columns hold makes no shape of its own.
 func (d *decoder) shape(local []byte) *shape {
 	if len(local) == 0 {
 		return nil
 	}
+	if d.prefix == 0 {
+		d.prefix = 2
+		for _, c := range d.cols {
+			d.prefix = max(d.prefix, c+2)
+		}
+	}
+	hlen := int(local[0])
+	if hlen >= 0x80 || hlen == 0 || hlen > len(local) {
+		return d.longShape(local)
+	}
+	p := min(hlen, d.prefix)
+	key, ok := keyOf(local, p)
+	if !ok {
+		return d.longShape(local)
+	}
+	if s := d.last; s != nil && s.key == key {
+		return s
+	}
+	seat := &d.seats[key.hash()]
+	if s := *seat; s != nil && s.key == key {
+		d.last = s
+		return s
+	}
+	s := d.layout(local[:p], 1, hlen)
+	if s == nil {
+		return nil
+	}
+	if s.key = key; p < hlen {
+		s.size = -1
+	}
+	d.last, *seat = s, s
+	return s
+}
+
+// longShape finds the layout by the whole header.
+func (d *decoder) longShape(local []byte) *shape {
 	hlen, n := int(local[0]), 1
 	if hlen >= 0x80 {
 		v, k := uvarint(local)
@@ -251,32 +297,63 @@ func (d *decoder) shape(local []byte) *shape {
 		return nil
 	}
 	header := local[:hlen]
-	if d.last != nil && bytes.Equal(d.last.header, header) {
-		return d.last
-	}
-	for _, s := range d.shapes {
+	for _, s := range d.long {
 		if bytes.Equal(s.header, header) {
-			d.last = s
 			return s
 		}
 	}
-	s := d.layout(header, n)
+	s := d.layout(header, n, hlen)
 	if s != nil {
-		if len(d.shapes) >= 64 {
-			d.shapes = d.shapes[:0] // such as texts of many lengths: forget, rather than search ever longer
+		if len(d.long) >= 64 {
+			d.long = d.long[:0] // such as texts of many lengths: forget, rather than search ever longer
 		}
-		d.shapes = append(d.shapes, s)
-		d.last = s
+		s.header = bytes.Clone(header)
+		d.long = append(d.long, s)
 	}
 	return s
 }
 
-func (d *decoder) layout(header []byte, at int) *shape {
-	s := &shape{header: bytes.Clone(header), slots: make([]slot, len(d.cols))}
+// A headerKey is the beginning of a header, the rest zero, as numbers that are compared at once.
+type headerKey [4]uint64
+
+// keyOf makes the key of the first n bytes; not where they are too many, or where one of them does not stand for a
+// column by itself.
+func keyOf(local []byte, n int) (k headerKey, ok bool) {
+	if n > 8*len(k) {
+		return k, false
+	}
+	last := uint64(1)<<(8*(n-1)&63+8) - 1 // of the last number, the bytes that count; all of them where that is 0 less 1
+	switch (n - 1) >> 3 {
+	case 0:
+		k[0] = binary.LittleEndian.Uint64(local[:8]) & last
+	case 1:
+		k[0] = binary.LittleEndian.Uint64(local[:8])
+		k[1] = binary.LittleEndian.Uint64(local[8:16]) & last
+	case 2:
+		k[0] = binary.LittleEndian.Uint64(local[:8])
+		k[1] = binary.LittleEndian.Uint64(local[8:16])
+		k[2] = binary.LittleEndian.Uint64(local[16:24]) & last
+	default:
+		k[0] = binary.LittleEndian.Uint64(local[:8])
+		k[1] = binary.LittleEndian.Uint64(local[8:16])
+		k[2] = binary.LittleEndian.Uint64(local[16:24])
+		k[3] = binary.LittleEndian.Uint64(local[24:32]) & last
+	}
+	return k, (k[0]|k[1]|k[2]|k[3])&0x8080808080808080 == 0
+}
+
+// hash is a number under 256. A product's highest bits depend on all bits of its factors.
+func (k *headerKey) hash() uint8 {
+	return uint8((k[0]*0x9e3779b97f4a7c15 + k[1]*0xbf58476d1ce4e5b9 + k[2]*0x94d049bb133111eb + k[3]*0xd6e8feb86659fd93) >> 56)
+}
+
+// layout works out the shape of a header of hlen bytes, of which all or the first are given; columns begin at at.
+func (d *decoder) layout(header []byte, at, hlen int) *shape {
+	s := &shape{slots: make([]slot, len(d.cols))}
 	for i := range s.slots {
 		s.slots[i].kind = slotOdd
 	}
-	off := int64(len(header))
+	off := int64(hlen)
 	for col := 0; at < len(header); col++ {
 		serial, k := uvarint(header[at:])
 		if k == 0 {
@@ -290,7 +367,7 @@ func (d *decoder) layout(header []byte, at int) *shape {
 			sl = slot{kind: slotConst, n: Null}
 		case serial <= 6:
 			size = []int64{0, 1, 2, 3, 4, 6, 8}[serial]
-			sl = slot{kind: slotInt, shift: uint8(64 - 8*size)}
+			sl = slot{kind: slotInt, shift: uint8(64 - 8*size), mask: -1}
 		case serial == 7:
 			size = 8
 		case serial == 8, serial == 9:
@@ -304,7 +381,9 @@ func (d *decoder) layout(header []byte, at int) *shape {
 		if size < 0 || off+size > 1<<31-1 {
 			return nil
 		}
-		sl.off = int32(off)
+		if sl.kind != slotConst {
+			sl.off = int32(off)
+		}
 		off += size
 		for i, c := range d.cols {
 			if c != col {
@@ -367,12 +446,21 @@ func (t *treeFile) cells(page []byte, row func(rowid int64, local []byte, whole 
 			size = v
 			at += k
 		}
-		v, k := uvarint(page[at:t.usable])
-		if k == 0 {
-			return t.damaged("a page has a cell that is cut off")
+		// So are nearly all rowids four bytes or less: taken apart at once, seven bits of each.
+		x := binary.BigEndian.Uint64(page[at : at+8])
+		switch k := bits.LeadingZeros64(^x&0x8080808080808080) >> 3; {
+		case k < 4 && at+k < t.usable:
+			x >>= 56 - 8*k
+			rowid = x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000 | x>>3&0xfe00000
+			at += k + 1
+		default:
+			v, k := uvarint(page[at:t.usable])
+			if k == 0 {
+				return t.damaged("a page has a cell that is cut off")
+			}
+			rowid = v
+			at += k
 		}
-		rowid = v
-		at += k
 		local, whole := int(min(size, 1<<31-1)), true
 		if local > most {
 			whole = false

@@ -135,7 +135,7 @@ func (c *conn) fail(op string, rc int32) error {
 	if c.db != 0 {
 		text = libc.GoString(sqlite3.Xsqlite3_errmsg(c.tls, c.db))
 	}
-	e := &Error{Op: op, Path: c.path, Kind: ErrRead, Text: text}
+	e := &Error{Op: op, Path: c.path, Kind: ErrRead, Text: text + ": export the report again with nsys export --type sqlite"}
 	switch rc & 0xff {
 	case sqlite3.SQLITE_CORRUPT:
 		e.Kind, e.Text = ErrDamaged, damagedText(text)

@@ -3,6 +3,7 @@ package nsysdb
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // The causes of an *Error, for errors.Is.
@@ -49,6 +50,11 @@ type Warning struct {
 
 // damagedText tells of a file whose pages do not make sense, with SQLite's own words.
 func damagedText(detail string) string {
+	const limit = 160 // SQLite may repeat the whole text of a table's definition
+	if r := []rune(detail); len(r) > limit {
+		detail = string(r[:limit]) + "…"
+	}
+	detail = strings.Join(strings.Fields(detail), " ")
 	return fmt.Sprintf("the file is damaged (%s): copy it again, or export the report again", detail)
 }
 

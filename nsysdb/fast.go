@@ -12,7 +12,7 @@ var usePages = true
 // plain says whether a table's rows can be read from its pages: an ordinary table, whose columns are all stored, in
 // the order in which they are declared, with NULL for those added later.
 func (db *DB) plain(t *table) bool {
-	return usePages && db.file != nil && t.root > 0 && t.plain && !t.view && !t.noRowid
+	return usePages && !db.bySQLite && db.file != nil && t.root > 0 && t.plain && !t.view && !t.noRowid
 }
 
 // pageScan reads one part of a scan from the pages.
@@ -63,7 +63,7 @@ func (p *pageScan) row(rowid int64, rec []byte, whole bool) error {
 	n := p.n
 	s := p.dec.shape(rec)
 	switch {
-	case whole && (s == nil || s.size != int64(len(rec))):
+	case whole && !s.fits(rec):
 		return p.db.file.damaged("table %s has a row that makes no sense", p.t.name)
 	case s != nil && !s.odd && !s.texts && int(s.end) <= len(rec):
 		for i := range s.slots {
@@ -92,7 +92,7 @@ func (p *pageScan) flush() error {
 	}
 	p.b.Rows = p.n
 	for i, f := range p.fields {
-		f.enum.apply(p.full[i][:p.n])
+		f.finish(p.full[i][:p.n])
 		p.b.Cols[f.dst] = p.full[i][:p.n]
 	}
 	p.n = 0

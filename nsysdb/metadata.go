@@ -2,7 +2,6 @@ package nsysdb
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,6 +77,9 @@ func (db *DB) readExport(m *Meta) error {
 	if m.TimeShift = param; param == 0 {
 		m.TimeShift = config
 	}
+	if within(m.TimeShift, maxTime) == Null {
+		m.TimeShift = 0
+	}
 	if newer(m.SchemaVersion) {
 		db.warnings = append(db.warnings, Warning{"newer-schema", fmt.Sprintf(
 			"the export's schema is %s, newer than %d.%d, the newest known here: what moved or changed its meaning may be missed", m.SchemaVersion, knownMajor, knownMinor)})
@@ -129,7 +131,7 @@ func (db *DB) readCapture(m *Meta) error {
 func (db *DB) readTimes(m *Meta) error {
 	var utc, duration, start, stop int64
 	err := db.each("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(r *stmt) {
-		if v := r.int(0); v > 0 {
+		if v := within(r.int(0), maxTime); v > 0 {
 			utc = v
 		}
 	})
@@ -140,8 +142,8 @@ func (db *DB) readTimes(m *Meta) error {
 		m.StartUTC = utc
 	}
 	err = db.each("ANALYSIS_DETAILS", []string{"duration", "startTime", "stopTime"}, func(r *stmt) {
-		if d := r.int(0); d > duration {
-			duration, start, stop = d, r.int(1), r.int(2)
+		if d := within(r.int(0), maxTime); d > duration {
+			duration, start, stop = d, within(r.int(1), maxTime), within(r.int(2), maxTime)
 		}
 	})
 	if err != nil || duration <= 0 {
@@ -186,7 +188,7 @@ func (db *DB) eventTimes() (first, last int64, err error) {
 		}
 		sql := fmt.Sprintf("SELECT %s FROM %s WHERE rowid IN (%d,%d)", ident(t.columns[at].name), ident(t.name), t.min, t.max)
 		err := db.conn.query(sql, func(r *stmt) error {
-			if v := r.int(0); v != Null {
+			if v := within(r.int(0), maxTime); v != Null {
 				first, last = min(first, v), max(last, v)
 			}
 			return nil
@@ -232,7 +234,7 @@ func cudaVersion(s string) string {
 func (db *DB) readGPUs(m *Meta) error {
 	err := db.each("TARGET_INFO_GPU", []string{"id", "name", "uuid", "busLocation", "totalMemory"}, func(r *stmt) {
 		g := GPU{ID: r.int(0), Name: r.string(1), UUID: r.string(2), BusLocation: r.string(3), TotalMemory: r.int(4)}
-		if g.TotalMemory < 0 {
+		if g.TotalMemory < 0 || g.TotalMemory > maxBytes {
 			g.TotalMemory = 0
 		}
 		m.GPUs = append(m.GPUs, g)
@@ -288,19 +290,6 @@ func (db *DB) readProcesses(m *Meta) error {
 	return err
 }
 
-// processName is the base name of a process's executable. What follows it is cut off: arguments may be secrets.
-func processName(s string) string {
-	s = strings.TrimSpace(s)
-	if strings.HasPrefix(s, `"`) {
-		s, _, _ = strings.Cut(s[1:], `"`)
-	} else if i := strings.Index(strings.ToLower(s), ".exe"); i >= 0 {
-		s = s[:i+4] // a path on Windows may have spaces
-	} else if !strings.HasPrefix(s, "[") {
-		s, _, _ = strings.Cut(s, " ")
-	}
-	return oneLine(s[strings.LastIndexAny(s, `/\`)+1:], 80)
-}
-
 // readDiagnostics reads warnings and errors; messages of lesser weight tell of every step, with paths and commands.
 func (db *DB) readDiagnostics(m *Meta) error {
 	severities := map[int64]string{2: "warning", 3: "error"}
@@ -341,23 +330,6 @@ func (db *DB) readRanks(m *Meta) error {
 		}
 		m.MPIRanks[pid] = rank
 	})
-}
-
-var (
-	commandText = regexp.MustCompile(`(?i)\b(command ?line|command|arguments?|environment( variables?)?|env)\s*[:=].*`)
-	assignment  = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)=\S+`)
-	filePath    = regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][^\s/\\'"]+)+[/\\]([^\s/\\'"]+)`)
-	address     = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b(:\d+)?|\b\S+@\S+\b`)
-)
-
-// redact takes from a profiler's message what may tell of the user's machine: commands, environment variables,
-// folders, network addresses.
-func redact(s string) string {
-	s = oneLine(s, 600)
-	s = commandText.ReplaceAllString(s, "$1: (left out)")
-	s = assignment.ReplaceAllString(s, "$1=(left out)")
-	s = filePath.ReplaceAllString(s, "…/$1")
-	return address.ReplaceAllString(s, "(left out)")
 }
 
 // oneLine makes white space and control characters single spaces, and cuts long text.

@@ -66,7 +66,8 @@ func TestProcessName(t *testing.T) {
 	for in, want := range map[string]string{
 		"./mem": "mem", "/usr/bin/python3.10": "python3.10", "python3 train.py --token=abc": "python3", "/usr/bin/python3 /home/me/train.py": "python3",
 		`C:\Program Files\Python\python.exe C:\me\train.py`: "python.exe", `"C:\My Tools\run" --key x`: "run", "": "", "[NSys Comms]": "[NSys Comms]",
-		"a\nb": "a b",
+		"python3\ttrain.py\tabc": "python3", "python3\x00--key\x00abc": "python3", "python3\u00a0--key\u3000abc": "python3", "TOKEN=abc python3 x": "TOKEN",
+		"[python --key=abc]": "[python", "/opt/my.executor --key abc": "my.executor", "'/opt/my tools/run' abc": "run", "python3;abc": "python3",
 	} {
 		if got := processName(in); got != want {
 			t.Errorf("processName(%q) = %q, want %q", in, got, want)
@@ -119,6 +120,30 @@ INSERT INTO DIAGNOSTIC_EVENT VALUES (1,1,1,1,'Launching SECRET',NULL), (2,1,1,2,
 	}
 	if m.Diagnostics[0].GlobalPID != procP || m.Diagnostics[1].GlobalPID != Null || m.Diagnostics[0].Source != "injection" {
 		t.Errorf("diagnostics %+v", m.Diagnostics)
+	}
+}
+
+// A message of the profiler's own words stays; what it says of the user's machine and work is left out, however it stands
+// there.
+func TestRedact(t *testing.T) {
+	for _, s := range []string{
+		"Not all CUDA events might have been collected.", "No NVTX events collected. Does the process use NVTX?", "CUPTI error 0x1f: see CUPTI_ERROR_UNKNOWN.",
+		"The user does not have permission to access GPU performance counters (ERR_NVGPUCTRPERM).", "Driver 580.159 is older than 590.1, CPU/GPU times may be off by 20ms.",
+		"Cannot load libcupti.so.13: 5 of 10 buffers were lost", "CUDA device graph launch is not traced",
+	} {
+		if got := redact(s); got != s {
+			t.Errorf("redact(%q) = %q", s, got)
+		}
+	}
+	for _, s := range []string{
+		"Command line: python S3CR3T", "env: A=S3CR3T", "HOME=/S3CR3T is odd", `export FOO="S3CR3T and S3CR3T"`, "PASSWORD='a S3CR3T'", "host S3CR3T.example.com refused",
+		"on alices3cr3t-S3CR3T.local", "Launching: python3 train.py --api-key S3CR3T", "--password S3CR3T", "run -p S3CR3T", "hostname S3CR3T", "AWS_ACCESS_KEY: S3CR3T and more",
+		`"cmd": "S3CR3T"`, "args: [S3CR3T]", "argv S3CR3T", "Failed to launch 'python3 S3CR3T'", "in `S3CR3T x`", "Authorization: Bearer S3CR3T", "http://u:S3CR3T@h/x",
+		"2001:db8::S3CR3T", "/S3CR3T", "~/S3CR3T", "/home/S3CR3T/a b", `\\S3CR3T\share\x`, "at 10.11.12.13:S3CR3T", "user: S3CR3T", "token S3CR3T", "said 'S3CR3T", "file:///S3CR3T/a",
+	} {
+		if got := redact(s); strings.Contains(got, "S3CR3T") {
+			t.Errorf("redact(%q) = %q", s, got)
+		}
 	}
 }
 

@@ -153,7 +153,7 @@ func (r *nvtxReader) readPages(ctx context.Context, db *DB, t *table) error {
 	defer odd.close()
 	row := func(rowid int64, rec []byte, whole bool) error {
 		s := d.shape(rec)
-		if whole && (s == nil || s.size != int64(len(rec))) {
+		if whole && !s.fits(rec) {
 			return db.file.damaged("table %s has a row that makes no sense", t.name)
 		}
 		if s == nil || s.odd || s.texts && !db.file.utf8 || int(s.end) > len(rec) {
@@ -211,7 +211,7 @@ func (r *nvtxReader) row(v *nvtxRow, text []byte) {
 		}
 		return
 	}
-	if start == Null {
+	if start = within(start, maxTime); start == Null {
 		return // nothing can be said of when it was
 	}
 	name := r.name(text, textID)
@@ -221,7 +221,7 @@ func (r *nvtxReader) row(v *nvtxRow, text []byte) {
 	}
 	g := Range{Start: start, End: end, TID: tid, EndTID: endTID, Domain: domain, Name: name, PushPop: kind == nvtxPushPop}
 	// Older exports write 0 for "none". With times shifted below zero, 0 is a time like any other.
-	if end != Null && (end < start || end == 0 && start >= 0) {
+	if end != Null && (end < start || end == 0 && start >= 0 || end > maxTime) {
 		g.End, g.Damaged = Null, true
 	}
 	r.out.Ranges = append(r.out.Ranges, g)

@@ -88,6 +88,20 @@ var errOutOfOrder = errors.New("out of order")
 type field struct {
 	dst  int // index in Scan.Columns
 	enum *enum
+	most int64 // as of Column.most
+}
+
+// finish makes what was read what is given.
+func (f *field) finish(vs []int64) {
+	f.enum.apply(vs)
+	if f.most == 0 {
+		return
+	}
+	for i, v := range vs {
+		if v > f.most || v < -f.most {
+			vs[i] = Null
+		}
+	}
 }
 
 // plan makes the statement for a part of a scan.
@@ -99,7 +113,7 @@ func (db *DB) plan(scan *Scan, t *table, part, parts int) (string, []field) {
 			continue
 		}
 		col := t.columns[db.cols[scan.Table][c]]
-		fields = append(fields, field{i, db.enums[scan.Table][c]})
+		fields = append(fields, field{i, db.enums[scan.Table][c], c.most()})
 		names = append(names, ident(col.name))
 	}
 	if names == nil {
@@ -174,7 +188,7 @@ func (db *DB) scanPart(ctx context.Context, scan *Scan, t *table, part, parts in
 		}
 		b.Rows = n
 		for i, f := range fields {
-			f.enum.apply(full[i][:n])
+			f.finish(full[i][:n])
 			b.Cols[f.dst] = full[i][:n]
 		}
 		if err := fn(b); err != nil {

@@ -3,6 +3,7 @@ package nsysdb
 import "math"
 
 // Null stands for SQL NULL in a column of a Batch. No time stamp, size, address or id of an export has this value.
+// A time beyond ±2^62 ns or a size beyond 2^47 bytes is damage, and is read as Null too.
 const Null = math.MinInt64
 
 // A Table is one of the event tables that nsysmem reads, whatever name the export's version gives it.

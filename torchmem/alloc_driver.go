@@ -91,22 +91,38 @@ func newDriver(order Order, known *driverKnown) *driver {
 	return d
 }
 
-// learn replays the recorded segments and notes where the model alone would have chosen otherwise.
+// learn replays the recorded segments and notes where the model alone would have chosen otherwise: first where space came
+// from elsewhere, then, with that space there from the beginning of its use, where something else had taken it.
 func learn(segments []recordedSegment) *driverKnown {
+	first := &driverKnown{segments: segments}
+	first.compare(nil)
 	k := &driverKnown{segments: segments, bases: map[expandKey]uint64{}}
-	d := newDriver(DriverOrder, &driverKnown{})
-	for _, s := range segments {
+	k.compare(first.joinGiven())
+	return k
+}
+
+// compare fills given, beginning with the stretches that are known, and taken.
+func (k *driverKnown) compare(given []timedHole) {
+	k.given = given
+	d := newDriver(DriverOrder, k)
+	for _, s := range k.segments {
 		if s.free {
 			d.give(s.addr, s.size)
 			continue
 		}
+		for d.given < len(k.given) && k.given[d.given].event <= s.event {
+			d.addHole(k.given[d.given].hole)
+			d.given++
+		}
 		i := d.holeAt(s.addr, s.size)
 		fresh := i < 0 && s.addr%driverPiece == 0 && s.addr < d.low
 		if i < 0 && !fresh {
-			// Space of unknown origin: what adjoins it is of the same stretch.
-			k.given = append(k.given, timedHole{s.event, hole{s.addr, s.size}})
-			d.addHole(hole{s.addr, s.size})
-			i = d.holeAt(s.addr, s.size)
+			g := timedHole{s.event, hole{s.addr, s.size}}
+			k.given = append(k.given, timedHole{})
+			copy(k.given[d.given+1:], k.given[d.given:])
+			k.given[d.given] = g
+			d.given++
+			d.addHole(g.hole)
 		}
 		// Lower holes in which it would have fitted were in use by something else; for a new piece, all such holes.
 		for j := 0; j < len(d.holes) && (fresh || d.holes[j].addr < s.addr); {
@@ -130,8 +146,6 @@ func learn(segments []recordedSegment) *driverKnown {
 			d.use(s.addr, s.size)
 		}
 	}
-	k.joinGiven()
-	return k
 }
 
 // start is where new pieces begin when none was taken yet: below all that was recorded.
@@ -146,7 +160,7 @@ func (k *driverKnown) start() uint64 {
 }
 
 // joinGiven makes one stretch of pieces that adjoin, there from the first time on, up to the next multiple of 32 MiB.
-func (k *driverKnown) joinGiven() {
+func (k *driverKnown) joinGiven() []timedHole {
 	sort.SliceStable(k.given, func(i, j int) bool { return k.given[i].addr < k.given[j].addr })
 	var out []timedHole
 	for _, g := range k.given {
@@ -170,7 +184,7 @@ func (k *driverKnown) joinGiven() {
 		out[i].size = int64(end - out[i].addr)
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].event < out[j].event })
-	k.given = out
+	return out
 }
 
 // alloc gives a segment of size bytes an address, at entry event of the trace.
@@ -197,11 +211,10 @@ func (d *driver) alloc(event int32, size int64) uint64 {
 		}
 		d.sync = false
 	}
-	for _, h := range d.holes {
-		if h.size >= size {
-			d.use(h.addr, size)
-			return h.addr
-		}
+	if i := d.firstFit(size); i >= 0 {
+		at := d.holes[i].addr
+		d.use(at, size)
+		return at
 	}
 	taken := (uint64(size) + driverPiece - 1) / driverPiece * driverPiece
 	low := d.low
@@ -211,6 +224,16 @@ func (d *driver) alloc(event int32, size int64) uint64 {
 	at := low - taken
 	d.piece(at, size)
 	return at
+}
+
+// firstFit is the place of the lowest hole with room, or -1.
+func (d *driver) firstFit(size int64) int {
+	for i, h := range d.holes {
+		if h.size >= size {
+			return i
+		}
+	}
+	return -1
 }
 
 func (d *driver) recorded() *recordedSegment {
@@ -235,12 +258,12 @@ func (d *driver) pass(event int32) {
 }
 
 // free takes a segment back.
-func (d *driver) free(event int32, addr uint64, size int64) {
+func (d *driver) free(addr uint64, size int64) {
 	if d.order != DriverOrder {
 		return
 	}
 	if d.sync {
-		if s := d.recorded(); s != nil && s.free && s.addr == addr && s.event == event {
+		if s := d.recorded(); s != nil && s.free && s.addr == addr && s.size == size {
 			d.next++
 		} else {
 			d.sync = false

@@ -55,7 +55,7 @@ func (m *allocModel) expandAt(p *modelPool, size int64) int32 {
 	base := m.driver.expandable(expandKey{p.stream, p.group.small}, m.expandable, len(p.unmapped) == 0)
 	m.expandable++
 	i := m.newNode(modelNode{addr: base, size: max(expandRange, size*2) / m.page(p) * m.page(p), prev: noNode, next: noNode, pool: p,
-		state: NotMapped, expandable: true})
+		state: NotMapped, expandable: true, base: base})
 	m.addGap(i)
 	return i
 }
@@ -88,7 +88,7 @@ func (m *allocModel) mapFront(i int32, size int64) bool {
 	m.removeGap(i)
 	if rest := m.nodes[i].size - size; rest > 0 {
 		n := m.nodes[i]
-		r := m.newNode(modelNode{addr: n.addr + uint64(size), size: rest, prev: i, next: n.next, pool: n.pool, state: NotMapped, expandable: true})
+		r := m.newNode(modelNode{addr: n.addr + uint64(size), size: rest, prev: i, next: n.next, pool: n.pool, state: NotMapped, expandable: true, base: n.base})
 		if n.next >= 0 {
 			m.nodes[n.next].prev = r
 		}
@@ -96,7 +96,7 @@ func (m *allocModel) mapFront(i int32, size int64) bool {
 		m.addGap(r)
 	}
 	m.nodes[i].state = PendingFree // of no one: joinMapped decides
-	m.reserve(size)
+	m.reserve(SegmentMap, m.nodes[i].addr, size, m.nodes[i].pool)
 	m.result.CUDAMallocs++
 	return true
 }
@@ -115,13 +115,13 @@ func (m *allocModel) joinMapped(i int32) int32 {
 func (m *allocModel) unmap(i int32) {
 	n := m.nodes[i]
 	page := uint64(m.page(n.pool))
-	from, to := (n.addr+page-1)/page*page, (n.addr+uint64(n.size))/page*page
+	from, to := n.base+(n.addr-n.base+page-1)/page*page, n.base+(n.addr-n.base+uint64(n.size))/page*page
 	if from >= to {
 		return
 	}
 	m.removeFree(i)
 	if before := int64(from - n.addr); before > 0 {
-		b := m.newNode(modelNode{addr: n.addr, size: before, prev: n.prev, next: i, pool: n.pool, expandable: true})
+		b := m.newNode(modelNode{addr: n.addr, size: before, prev: n.prev, next: i, pool: n.pool, expandable: true, base: n.base})
 		if n.prev >= 0 {
 			m.nodes[n.prev].next = b
 		}
@@ -129,7 +129,7 @@ func (m *allocModel) unmap(i int32) {
 		m.addFree(b)
 	}
 	if after := int64(n.addr + uint64(n.size) - to); after > 0 {
-		a := m.newNode(modelNode{addr: to, size: after, prev: i, next: n.next, pool: n.pool, expandable: true})
+		a := m.newNode(modelNode{addr: to, size: after, prev: i, next: n.next, pool: n.pool, expandable: true, base: n.base})
 		if n.next >= 0 {
 			m.nodes[n.next].prev = a
 		}
@@ -156,5 +156,5 @@ func (m *allocModel) unmap(i int32) {
 		m.drop(x)
 	}
 	m.addGap(i)
-	m.reserve(-int64(to - from))
+	m.reserve(SegmentUnmap, from, int64(to-from), n.pool)
 }

@@ -38,6 +38,7 @@ type allocModel struct {
 	reserved   int64
 	expandable int // expandable segments made so far
 	result     *Result
+	segment    func(a Action, addr uint64, size int64, stream uint64) // told of each change, by tests
 }
 
 const noNode = -1
@@ -50,7 +51,8 @@ type modelNode struct {
 	pool       *modelPool
 	state      BlockState // NotMapped for a gap in an expandable segment
 	expandable bool
-	waitAt     int32 // place in wait, while PendingFree
+	base       uint64 // where its expandable segment begins; pages are counted from there
+	waitAt     int32  // place in wait, while PendingFree
 }
 
 // poolGroup is a pool over all streams, as PyTorch has it.
@@ -193,7 +195,7 @@ func (m *allocModel) grow(p *modelPool, size int64) int32 {
 		return noNode
 	}
 	i := m.newNode(modelNode{addr: m.driver.alloc(m.event, want), size: want, prev: noNode, next: noNode, pool: p})
-	m.reserve(want)
+	m.reserve(SegmentAlloc, m.nodes[i].addr, want, p)
 	m.result.CUDAMallocs++
 	return i
 }
@@ -205,8 +207,16 @@ func (m *allocModel) segmentSize(size int64) int64 {
 	return segmentSize(size)
 }
 
-func (m *allocModel) reserve(by int64) {
-	m.reserved += by
+// reserve takes note of memory that came from the driver or went back to it.
+func (m *allocModel) reserve(a Action, addr uint64, size int64, p *modelPool) {
+	if a == SegmentAlloc || a == SegmentMap {
+		m.reserved += size
+	} else {
+		m.reserved -= size
+	}
+	if m.segment != nil {
+		m.segment(a, addr, size, p.stream)
+	}
 	m.result.Curve = append(m.result.Curve, CurvePoint{Event: m.event, Reserved: m.reserved, Allocated: m.allocated})
 	if m.reserved > m.result.PeakReserved {
 		m.result.PeakReserved, m.result.PeakReservedEvent = m.reserved, m.event
@@ -221,9 +231,9 @@ func (m *allocModel) take(i int32, size int64) {
 	if rest == 0 || !m.splits(n, size, rest) {
 		return
 	}
-	addr, next, pool, exp := n.addr+uint64(size), n.next, n.pool, n.expandable
+	addr, next, pool, exp, base := n.addr+uint64(size), n.next, n.pool, n.expandable, n.base
 	n.size = size
-	r := m.newNode(modelNode{addr: addr, size: rest, prev: i, next: next, pool: pool, expandable: exp})
+	r := m.newNode(modelNode{addr: addr, size: rest, prev: i, next: next, pool: pool, expandable: exp, base: base})
 	m.nodes[i].next = r
 	if next >= 0 {
 		m.nodes[next].prev = r
@@ -305,8 +315,8 @@ func (m *allocModel) freeSegment(i int32) {
 	n := m.nodes[i]
 	m.removeFree(i)
 	m.drop(i)
-	m.driver.free(m.event, n.addr, n.size)
-	m.reserve(-n.size)
+	m.driver.free(n.addr, n.size)
+	m.reserve(SegmentFree, n.addr, n.size, n.pool)
 }
 
 // releaseOversize gives back cached blocks of max_split_size or more: the best one that the request would fit into, else
@@ -374,6 +384,22 @@ func (m *allocModel) emptyCache() {
 				m.unmap(i)
 			}
 		}
+	}
+}
+
+// releaseAt gives back a segment, or the pages of an expandable one, that the recorded run gave back.
+func (m *allocModel) releaseAt(s *recordedSegment) {
+	for i := range m.nodes {
+		n := &m.nodes[i]
+		if n.pool == nil || n.state != Inactive || s.addr < n.addr || s.addr-n.addr >= uint64(n.size) {
+			continue
+		}
+		if m.whole(int32(i)) {
+			m.freeSegment(int32(i))
+		} else if n.expandable {
+			m.unmap(int32(i))
+		}
+		return
 	}
 }
 

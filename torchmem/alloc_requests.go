@@ -13,6 +13,7 @@ type Requests struct {
 	size     []int64  // of each block, as requested
 	pool     []uint32 // of each block, a place in pools
 	pools    []poolOf
+	released []recordedSegment // what the allocator gave back by itself
 	known    *driverKnown
 	cut      bool // something was there before the first request
 	replay   *Replay
@@ -31,6 +32,7 @@ const (
 	opGiveBack               // the program frees it
 	opFinish                 // no stream uses it any more
 	opEmpty                  // torch.cuda.empty_cache
+	opRelease                // the allocator gave a segment back by itself; block is the place in released
 )
 
 type op struct {
@@ -46,7 +48,9 @@ func (q *Requests) Len() int { return len(q.ops) }
 func (q *Requests) Block(i int) *Block { return &q.replay.Blocks[i] }
 
 // Requests are those of the trace that was replayed. Blocks that were there before it come first, in order of address.
-// Segments given back in a row, without a request to the driver after them, are taken for a torch.cuda.empty_cache.
+// Segments given back in a row are taken for a torch.cuda.empty_cache, unless the driver is asked for memory from the
+// same place in the program right after: then the allocator itself made room. An empty_cache that gave nothing back has
+// left no trace.
 func (r *Replay) Requests() *Requests {
 	q := &Requests{Device: r.Device, Conf: r.Settings.Conf, cut: r.Doubts.Cut, replay: r, settings: r.Settings}
 	q.size = make([]int64, len(r.Blocks))
@@ -81,8 +85,26 @@ func (r *Replay) Requests() *Requests {
 	}
 	k := &driverKnown{bases: map[expandKey]uint64{}}
 	var segments []recordedSegment
-	released := false
-	dated := 0 // segments whose event is that of the request that they were for
+	dated := 0                 // segments whose event is that of the request that they were for
+	var back []recordedSegment // given back, not yet known why
+	var backStack StackID
+	emptied := func(at int32) {
+		if len(back) > 0 {
+			q.ops = append(q.ops, op{at, -1, opEmpty})
+			back = back[:0]
+		}
+	}
+	// asked is called for each request to the driver, of which may know whether room was made for it.
+	asked := func(e *TraceEvent, at int32) {
+		if len(back) == 0 || e.Stack != backStack && e.Stack != 0 && backStack != 0 {
+			return
+		}
+		for _, s := range back {
+			q.ops = append(q.ops, op{at, int32(len(q.released)), opRelease})
+			q.released = append(q.released, s)
+		}
+		back = back[:0]
+	}
 	t := r.Trace()
 	if t == nil {
 		t = &Trace{store: &eventStore{}}
@@ -97,27 +119,24 @@ func (r *Replay) Requests() *Requests {
 		}
 		switch e.Action {
 		case SegmentFree, SegmentUnmap:
-			released = true
+			back = append(back, recordedSegment{at, true, e.Addr, e.Size})
+			backStack = e.Stack
 			if e.Action == SegmentFree {
 				segments = append(segments, recordedSegment{at, true, e.Addr, e.Size})
 			}
-			return true
 		case SegmentAlloc:
 			segments = append(segments, recordedSegment{at, false, e.Addr, e.Size})
-			released = false
+			asked(e, at)
 		case SegmentMap:
-			key := expandKey{e.Stream, e.Size%largeSeg != 0}
+			key := expandKey{e.Stream, e.Size == smallSeg} // the large pool maps more at a time
 			if _, ok := k.bases[key]; !ok {
 				k.bases[key] = e.Addr
 			}
-			released = false
-		case OOM: // the cache was given back in vain, which a simulation does by itself
-			released = false
+			asked(e, at)
+		case OOM: // the cache was given back in vain
+			asked(e, at)
 		case Alloc:
-			if released {
-				q.ops = append(q.ops, op{at, -1, opEmpty})
-				released = false
-			}
+			emptied(at)
 			if first == len(r.Blocks) || r.Blocks[first].BirthEvent != at {
 				return true
 			}
@@ -128,10 +147,7 @@ func (r *Replay) Requests() *Requests {
 			q.ops = append(q.ops, op{at, int32(first), opAlloc})
 			first++
 		case FreeRequested, FreeCompleted:
-			if released {
-				q.ops = append(q.ops, op{at, -1, opEmpty})
-				released = false
-			}
+			emptied(at)
 			b, ok := live[e.Addr]
 			if !ok {
 				return true
@@ -148,8 +164,9 @@ func (r *Replay) Requests() *Requests {
 		}
 		return true
 	})
-	if released {
-		q.ops = append(q.ops, op{int32(r.Events), -1, opEmpty})
+	emptied(int32(r.Events))
+	for ; dated < len(segments); dated++ {
+		segments[dated].event = int32(r.Events)
 	}
 	learned := learn(segments)
 	learned.bases = k.bases

@@ -9,9 +9,11 @@ import (
 // SimOptions are the circumstances of a simulation.
 type SimOptions struct {
 	Capacity int64 // bytes that the process may reserve; 0 for no limit
-	Order    Order // where segments are put
+	Order    Order // where segments are put; SimulateOrders and Sweep try them all
+	Smallest bool  // SimulateOrders and Sweep find Result.SmallestCapacity too, which takes a dozen more simulations
 
 	stop  bool              // at the first failed request
+	begin func(*allocModel) // called before the first step, by tests
 	check func(*allocModel) // called after each step, by tests
 }
 
@@ -22,6 +24,7 @@ type Result struct {
 	PeakReserved      int64           // bytes; highest
 	PeakReservedEvent int32           // place in the trace
 	ReservedRange     [2]int64        // bytes; lowest and highest PeakReserved over the orders that were tried
+	SmallestCapacity  int64           // bytes; see Requests.SmallestCapacity; 0 where it was not asked for
 	PeakAllocated     int64           // bytes; highest, as the meter counts under this setting
 	LargestGap        int64           // bytes; highest of reserved less allocated
 	LargestGapEvent   int32           // place in the trace
@@ -70,7 +73,7 @@ type SimSegment struct {
 }
 
 // Simulate serves the requests under a setting. With the setting that they were recorded under it comes to the segments
-// of the snapshot. What it cannot know: the trace stays what it was, though a program may ask for other workspaces when
+// of the snapshot, and without a capacity it gives back what the recorded run gave back when there was no room. What it cannot know: the trace stays what it was, though a program may ask for other workspaces when
 // less memory is free; time is not modelled; and memory outside PyTorch has to be taken off the capacity before.
 func (q *Requests) Simulate(cfg *Config, opt SimOptions) *Result {
 	m := newAllocModel(cfg, newDriver(opt.Order, q.known), opt.Capacity, len(q.size))
@@ -85,8 +88,12 @@ func (q *Requests) Simulate(cfg *Config, opt SimOptions) *Result {
 		large[i] = m.pool(p.private, p.stream, false, index, groups)
 	}
 	m.event = -1
+	if opt.begin != nil {
+		opt.begin(m)
+	}
 	ops := q.ops
-	if q.cut && q.sameSetting(cfg) {
+	same := q.sameSetting(cfg)
+	if q.cut && same {
 		for len(ops) > 0 && ops[0].event < 0 {
 			ops = ops[1:]
 		}
@@ -109,6 +116,11 @@ func (q *Requests) Simulate(cfg *Config, opt SimOptions) *Result {
 			m.finish(o.block)
 		case opEmpty:
 			m.releaseAll()
+		case opRelease:
+			// Why there was no room is not known (other programs, a limit), only that there was none under this setting.
+			if same && opt.Capacity == 0 {
+				m.releaseAt(&q.released[o.block])
+			}
 		}
 		if opt.check != nil {
 			opt.check(m)
@@ -129,6 +141,9 @@ func (q *Requests) Simulate(cfg *Config, opt SimOptions) *Result {
 func (q *Requests) SimulateOrders(cfg *Config, opt SimOptions) *Result {
 	opt.Order = DriverOrder
 	res := q.Simulate(cfg, opt)
+	if opt.Smallest {
+		res.SmallestCapacity = q.SmallestCapacity(cfg)
+	}
 	if cfg.Expandable {
 		return res
 	}
@@ -159,6 +174,39 @@ func roundupEqual(a, b *[roundupIntervals]int64) bool {
 		}
 	}
 	return true
+}
+
+// SweepGrid are settings worth trying: the default, each rule by itself in a few strengths, and combinations that do not
+// work against each other.
+func SweepGrid() []string {
+	return []string{"", "expandable_segments:True",
+		"max_split_size_mb:32", "max_split_size_mb:64", "max_split_size_mb:128", "max_split_size_mb:256",
+		"max_split_size_mb:512", "max_split_size_mb:1024", "max_split_size_mb:2048",
+		"roundup_power2_divisions:1", "roundup_power2_divisions:2", "roundup_power2_divisions:4", "roundup_power2_divisions:8",
+		"roundup_power2_divisions:16", "roundup_power2_divisions:[64:8,256:4,1024:2,>:1]",
+		"max_split_size_mb:128,roundup_power2_divisions:4", "max_split_size_mb:256,roundup_power2_divisions:8",
+		"max_split_size_mb:512,roundup_power2_divisions:8", "max_split_size_mb:256,max_non_split_rounding_mb:64",
+		"large_segment_size_mb:40", "large_segment_size_mb:64", "large_segment_size_mb:128",
+		"expandable_segments:True,roundup_power2_divisions:8", "expandable_segments:True,large_segment_size_mb:64"}
+}
+
+// Rank sorts results from best to worst: by failed requests, then the smallest card where it was asked for, peak
+// reserved, calls to the driver, and the text of the setting.
+func Rank(list []*Result) {
+	sort.SliceStable(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		switch {
+		case a.FailedRequests != b.FailedRequests:
+			return a.FailedRequests < b.FailedRequests
+		case a.SmallestCapacity != b.SmallestCapacity:
+			return a.SmallestCapacity < b.SmallestCapacity
+		case a.PeakReserved != b.PeakReserved:
+			return a.PeakReserved < b.PeakReserved
+		case a.CUDAMallocs != b.CUDAMallocs:
+			return a.CUDAMallocs < b.CUDAMallocs
+		}
+		return a.Conf < b.Conf
+	})
 }
 
 // Sweep simulates each setting, in parallel on all cores, and returns the results in the order of the settings. done, if
@@ -198,7 +246,8 @@ func (q *Requests) Sweep(cfgs []*Config, opt SimOptions, done func(n int)) []*Re
 // SmallestCapacity is the least number of bytes, in whole 2 MiB, with which every request is served: it serves all, and
 // 2 MiB less does not. A little less may, since giving back the cache changes what comes after; what is found is safe.
 func (q *Requests) SmallestCapacity(cfg *Config) int64 {
-	free := q.Simulate(cfg, SimOptions{})
+	// The limit only keeps what the recorded run gave back from being followed.
+	free := q.Simulate(cfg, SimOptions{Capacity: maxSize * 16})
 	lo, hi := free.PeakAllocated/largeRound, (free.PeakReserved+largeRound-1)/largeRound // lo fails or is what is needed at least
 	if cfg.MemoryFraction > 0 {
 		lo, hi = int64(float64(lo)/cfg.MemoryFraction), int64(float64(hi)/cfg.MemoryFraction)+1
@@ -226,14 +275,18 @@ func (m *allocModel) seed(q *Requests, index map[poolID]*modelPool, groups map[g
 	for _, g := range q.replay.StateAt(-1) {
 		p := m.pool(private.of(g.Addr), g.Stream, g.Small, index, groups)
 		prev := int32(noNode)
+		base := g.Addr
 		var gapBefore int32 = noNode
 		if g.Expandable {
 			gapBefore = m.seedGap(p, g)
 			prev = gapBefore
+			if prev >= 0 {
+				base = m.nodes[prev].base
+			}
 		}
 		var free []int32
 		for _, b := range g.Blocks {
-			i := m.newNode(modelNode{addr: b.Addr, size: b.Size, prev: prev, next: noNode, pool: p, state: b.State, expandable: g.Expandable})
+			i := m.newNode(modelNode{addr: b.Addr, size: b.Size, prev: prev, next: noNode, pool: p, state: b.State, expandable: g.Expandable, base: base})
 			if prev >= 0 {
 				m.nodes[i].next = m.nodes[prev].next
 				m.nodes[prev].next = i
@@ -260,7 +313,11 @@ func (m *allocModel) seed(q *Requests, index map[poolID]*modelPool, groups map[g
 		if g.Expandable {
 			m.seedRest(p, g, gapBefore, prev)
 		}
-		m.reserve(g.Size)
+		a := SegmentAlloc
+		if g.Expandable {
+			a = SegmentMap
+		}
+		m.reserve(a, g.Addr, g.Size, p)
 	}
 	m.result.PeakAllocated = m.allocated
 }
@@ -284,16 +341,13 @@ func (m *allocModel) seedGap(p *modelPool, g MapSegment) int32 {
 
 // seedRest adds the gap behind a mapped stretch, up to the end of the segment's range.
 func (m *allocModel) seedRest(p *modelPool, g MapSegment, before, last int32) {
-	start := g.Addr
-	for i := before; i >= 0; i = m.nodes[i].prev {
-		start = m.nodes[i].addr
-	}
+	start := m.nodes[last].base
 	end := start + expandRange
 	at := g.Addr + uint64(g.Size)
 	if at >= end {
 		return
 	}
-	i := m.newNode(modelNode{addr: at, size: int64(end - at), prev: last, next: noNode, pool: p, state: NotMapped, expandable: true})
+	i := m.newNode(modelNode{addr: at, size: int64(end - at), prev: last, next: noNode, pool: p, state: NotMapped, expandable: true, base: start})
 	m.nodes[last].next = i
 	m.addGap(i)
 	if before < 0 {

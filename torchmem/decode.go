@@ -44,7 +44,7 @@ func newDecoder(r io.Reader, opt Options) *decoder {
 	}
 	d := &decoder{
 		r: r, buf: make([]byte, 1<<18), limit: opt.MaxMemory,
-		textID: map[string]uint32{}, frameID: map[frameKey]uint32{}, stackID: map[string]StackID{},
+		events: &eventStore{}, textID: map[string]uint32{}, frameID: map[frameKey]uint32{}, stackID: map[string]StackID{},
 		snap: &Snapshot{stackAt: []uint32{0, 0}},
 	}
 	for _, k := range keyNames {
@@ -676,7 +676,7 @@ func (d *decoder) finish(v ref) error {
 }
 
 func (d *decoder) trace(r ref) (Trace, error) {
-	t := Trace{store: &d.events}
+	t := Trace{store: d.events}
 	n, item, ok := d.list(r)
 	if !ok {
 		return t, fmt.Errorf("no list: damaged")

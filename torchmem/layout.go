@@ -15,8 +15,9 @@ type layout struct {
 	allocated, reserved, freeBytes, stuck int64
 	now                                   int64
 	event                                 int32
-	waiting                               []int // Growth without a request yet
-	smallHint                             []Segment
+	waiting                               []int           // Growth without a request yet
+	smallHint                             []Segment       // of the snapshot, by address
+	smallPages                            map[uint64]bool // mapped by the small pool at some time
 }
 
 type poolKey struct {
@@ -48,7 +49,7 @@ type region struct {
 }
 
 func newLayout(r *Replay) *layout {
-	return &layout{r: r, at: map[uint64]int32{}, free: map[poolKey]*[]int32{}, event: -1}
+	return &layout{r: r, at: map[uint64]int32{}, smallPages: map[uint64]bool{}, free: map[poolKey]*[]int32{}, event: -1}
 }
 
 func (l *layout) newNode(n node) int32 {
@@ -225,7 +226,7 @@ func (l *layout) take(i int32, state BlockState, block int32) {
 }
 
 func (l *layout) splits(g *region, rounded, rest int64) bool {
-	if g.small || g.expandable {
+	if g.small || g.expandable || l.r.Settings.Expandable {
 		return rest >= minBlock
 	}
 	limit := l.r.Settings.MaxSplitSize
@@ -275,6 +276,9 @@ func (l *layout) begin(s *Snapshot, t *Trace, device int) {
 			m = segs
 		case SegmentMap, SegmentUnmap:
 			maps = append(maps, *e)
+			if e.Action == SegmentMap && e.Size == smallSeg {
+				l.smallPages[e.Addr] = true
+			}
 			return true
 		default:
 			return true
@@ -434,14 +438,19 @@ func (l *layout) carve(addr uint64, size int64) (int32, *region) {
 	return i, nil
 }
 
-// isSmall says of which pool a mapped stretch is: as the snapshot says, else by its size, since large segments grow by
-// 20 MiB.
+// isSmall says of which pool a mapped stretch is: as the segments around it, as the snapshot says, or by its size, since
+// the small pool maps 2 MiB at a time and the large one more.
 func (l *layout) isSmall(addr uint64, size int64) bool {
+	for _, at := range [2]uint64{addr - 1, addr + uint64(size)} {
+		if i := l.find(at); i >= 0 && l.regions[i].expandable {
+			return l.regions[i].small
+		}
+	}
 	i := sort.Search(len(l.smallHint), func(i int) bool { return l.smallHint[i].Addr > addr }) - 1
 	if i >= 0 && addr-l.smallHint[i].Addr < uint64(l.smallHint[i].Size) {
 		return l.smallHint[i].Small
 	}
-	return size%largeSeg != 0
+	return size == smallSeg || l.smallPages[addr]
 }
 
 func sortedKeys(m map[uint64]firstSeen) []uint64 {

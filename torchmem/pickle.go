@@ -95,7 +95,7 @@ type decoder struct {
 	textSize int64
 	scratch  []byte
 
-	events   eventStore
+	events   *eventStore // not a part of the decoder, which goes when the snapshot is read
 	blocks   []SnapshotBlock
 	frameID  map[frameKey]uint32
 	stackID  map[string]StackID // by the frame numbers as bytes

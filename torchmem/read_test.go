@@ -346,8 +346,9 @@ func TestLargeSnapshot(t *testing.T) {
 	if r.Events < n-1 || r.Doubts != (Doubts{Cut: true}) {
 		t.Errorf("%d entries, doubts %+v", r.Events, r.Doubts)
 	}
-	if took > 20*time.Second {
-		t.Errorf("took %v, more than 20 s", took)
+	// An idle machine of two cores takes under 6 s; one that is shared with other work may take long.
+	if took > time.Minute {
+		t.Errorf("took %v", took)
 	}
 	if m.Sys > 2<<30 {
 		t.Errorf("%d MiB, more than 2 GiB", m.Sys>>20)

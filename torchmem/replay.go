@@ -142,6 +142,23 @@ func (r *Replay) Trace() *Trace {
 	return nil
 }
 
+// Stack is a call stack of the snapshot, innermost frame first; empty for 0.
+func (r *Replay) Stack(id StackID) []Frame { return r.snap.Stack(id) }
+
+// TimeOf is the time of an entry, ns since 1970; of -1, that of the first one.
+func (r *Replay) TimeOf(event int32) int64 {
+	if t := r.Trace(); t != nil && event >= 0 && int(event) < t.n {
+		return t.At(int(event)).Time
+	}
+	if event < 0 {
+		return r.From
+	}
+	return r.To
+}
+
+// Timed says that the trace has times. Before PyTorch 2.1 it had none, and nothing can be laid beside a report.
+func (r *Replay) Timed() bool { return r.To > 0 }
+
 // before is the number of steps before time t.
 func (r *Replay) before(t int64) int {
 	return sort.Search(len(r.Steps), func(i int) bool { return r.Steps[i].Time >= t })
@@ -253,3 +270,6 @@ func (r *Replay) StateAt(event int) []MapSegment {
 	l.run(t, min(event+1, t.n))
 	return l.state()
 }
+
+// Snapshot is where the trace comes from.
+func (r *Replay) Snapshot() *Snapshot { return r.snap }

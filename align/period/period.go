@@ -39,9 +39,11 @@ const (
 type Op struct {
 	Key    uint64 // kernel by full name, grid and block; copy by direction and size class; memset by size class
 	Loose  uint64 // kernel by full name alone; copy by direction alone; memset one value
+	Kind   uint64 // kernel by what it computes, see KindOf; 0 where unknown
 	Start  int64  // ns; start of the launching call
 	End    int64  // ns; end of the launching call; 0 where unknown
 	Thread int32  // launching thread, by any numbering
+	Stream int32  // stream it runs on, by any numbering
 	Class  Class
 	Flags  Flags
 }
@@ -58,6 +60,8 @@ const (
 	ForwardPhase   = "forward"
 	BackwardPhase  = "backward"
 	OptimizerPhase = "optimizer"
+	PrefillPhase   = "prefill" // of a request: its prompt
+	DecodePhase    = "decode"  // of a request: one call a token
 )
 
 // A Phase is one call of a phase: with several micro-batches a step has several of each.

@@ -2,22 +2,23 @@ package period
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
 // findRepeats finds what a single thread repeats: steps of any program, decode steps, requests, graph replays.
 //
-//  1. Take the operations of one thread: the busiest on which anything is found.
+//  1. Take the operations of one thread: the busiest on which anything is found. If it answers requests whose prompts the
+//     host feeds (generate.go), those are the iterations.
 //  2. Find marks (features.go): short runs of operations that recur evenly. Marks of equal count come once each in the
 //     same repetition; each count is a level of nesting, from layers to steps to rounds of steps.
 //  3. Keep the levels whose stretches match, that hold a good part of all work and whose marks do not come in clusters.
-//     Choose the finest one whose stretches hold an optimizer, else a copy between
-//     host and device: the host feeds and reads steps, not layers. Where nothing is ever copied choose the coarsest,
-//     if it holds finer repetition itself, or repeats so often that it cannot be the layers of one pass.
+//     Choose the finest one whose stretches hold an optimizer, else a copy between host and device: the host feeds and
+//     reads steps, not layers. Where nothing is ever copied choose the coarsest, if it holds finer repetition itself, or
+//     repeats so often that it cannot be the layers of one pass.
 //  4. Move the cuts from the marks to where a step begins (cuts), and compare again.
 //     A program with a backward thread whose turns are not steps (strict) must have an optimizer, copies or graphs.
-//  5. Join decode steps to requests where several begin with a prefill (requests).
+//  5. Join decode steps to requests where several begin with a prefill (generations). Where none is ever copied within a
+//     request, finer levels than the one chosen have them.
 func findRepeats(ops []Op, strict bool) Result {
 	first := none("too few kernels to repeat")
 	for n, thread := range workers(ops) {
@@ -39,6 +40,11 @@ func repeatsOf(ops []Op, thread int32, strict bool) Result {
 			v.idx = append(v.idx, int32(i))
 		}
 	}
+	if !strict {
+		if its, steps, conf := v.fedRequests(); steps != nil {
+			return v.repeated(its, steps, conf, "request", generated)
+		}
+	}
 	var good []level
 	for _, l := range v.levels() {
 		if l.quality >= 0.6 && l.cover >= minCover && 4*l.length*len(l.at) >= l.at[len(l.at)-1]-l.at[0] && v.computes(l) {
@@ -49,46 +55,51 @@ func repeatsOf(ops []Op, thread int32, strict bool) Result {
 		return none("no run of GPU operations recurs evenly")
 	}
 	l, why := choose(good, strict)
-	if why != "" {
-		return none(why)
+	var outer []span
+	if why == "" {
+		outer = v.spans(v.cuts(l))
 	}
-	spans := v.spans(v.cuts(l))
-	if len(spans) < 4 {
+	its, steps, conf := v.generations(outer, good, l)
+	switch {
+	case steps != nil:
+		return v.repeated(its, steps, conf, "request", generated)
+	case why != "":
+		return none(why)
+	case len(its) < 4:
 		return none("fewer than four repetitions")
 	}
-	unit := "step"
-	bodies := make([]view, len(spans))
-	for i, s := range spans {
-		bodies[i] = v.cut(s.from, s.to)
-	}
-	conf := agreement(bodies)
+	conf = agreement(v.bodies(its))
 	if conf < 0.5 {
 		return none(fmt.Sprintf("repetitions do not match (%.0f %%)", 100*conf))
 	}
-	reason := "a run of GPU operations recurs"
-	if heads := requests(bodies); len(heads) >= 2 {
-		var joined []span
-		for i, h := range heads {
-			to := len(spans)
-			if i+1 < len(heads) {
-				to = heads[i+1]
-			}
-			joined = append(joined, span{spans[h].from, spans[to-1].to})
-		}
-		spans = v.prompts(joined)
-		unit, reason = "request", "a prefill is followed by decode steps that recur"
-	} else if l.graphs >= 0.8 {
-		unit, reason = "graph launch", "launches of a graph recur"
+	if l.graphs >= 0.8 {
+		return v.repeated(its, nil, conf, "graph launch", "launches of a graph recur")
 	}
-	r := Result{Confidence: conf, Unit: unit, Why: reason}
+	return v.repeated(its, nil, conf, "step", "a run of GPU operations recurs")
+}
+
+// repeated makes a result of stretches, and of the finer ones within them where there are any.
+func (v view) repeated(its, steps []span, conf float64, unit, why string) Result {
+	r := Result{Confidence: conf, Unit: unit, Why: why}
 	var sizes []int
-	for _, s := range spans {
-		r.Iterations = append(r.Iterations, Iteration{First: int(v.idx[s.from]), Last: int(v.idx[s.to-1])})
+	k := 0
+	for _, s := range its {
+		it := Iteration{First: int(v.idx[s.from]), Last: int(v.idx[s.to-1])}
+		k = it.generation(v, s, steps, k)
+		r.Iterations = append(r.Iterations, it)
 		sizes = append(sizes, s.to-s.from)
 	}
 	closeGaps(v, r.Iterations)
 	r.Period = median(sizes)
 	return r
+}
+
+func (v view) bodies(spans []span) []view {
+	out := make([]view, len(spans))
+	for i, s := range spans {
+		out[i] = v.cut(s.from, s.to)
+	}
+	return out
 }
 
 // computes says that the stretches of a level have kernels, and of more than one kind unless they are graphs: copies of
@@ -151,7 +162,21 @@ type span struct{ from, to int }
 // cuts moves marks to where steps begin. A kind of boundary (after an optimizer, before copies to the device, after
 // copies to the host) is good where nearly every stretch between marks has exactly one; the first such kind decides.
 // Otherwise steps begin as far before their marks as the first one can be followed back.
-func (v view) cuts(l level) []int {
+func (v view) cuts(l level) []int { return v.trim(v.rawCuts(l)) }
+
+// trim moves the first cut over what comes before a first stretch that holds all that the second one has.
+func (v view) trim(at []int) []int {
+	if len(at) < 3 {
+		return at
+	}
+	first, second := v.cut(at[0], at[1]), v.cut(at[1], at[2])
+	if n, m, matched := align(first, second, -1); m == second.len() && 10*matched >= 9*m && n < first.len() {
+		at[0] += first.len() - n
+	}
+	return at
+}
+
+func (v view) rawCuts(l level) []int {
 	for n, b := range [...]func(i int) bool{
 		func(i int) bool { return i > 0 && v.at(i-1).Flags&Optimizer != 0 && v.at(i).Flags&Optimizer == 0 },
 		func(i int) bool { return v.at(i).Class == HtoD && (i == 0 || v.at(i-1).Class != HtoD) },
@@ -338,7 +363,7 @@ func (v view) spans(cuts []int) []span {
 		}
 		rest := span{s.from + n, s.to}
 		s.to = rest.from
-		if v.loose(rest.from) == v.loose(s.from) && rest.to-rest.from <= 4*typical {
+		if v.kind(v.pastCopies(rest)) == v.kind(v.pastCopies(*s)) && rest.to-rest.from <= 4*typical {
 			out = slices.Insert(out, i+1, rest)
 			i++
 		}
@@ -347,6 +372,16 @@ func (v view) spans(cuts []int) []span {
 		out = out[1:]
 	}
 	return out
+}
+
+// pastCopies is the first place of a stretch that is no copy from or to the host, or its first.
+func (v view) pastCopies(s span) int {
+	for p := s.from; p < s.to; p++ {
+		if c := v.at(p).Class; c != HtoD && c != DtoH {
+			return p
+		}
+	}
+	return s.from
 }
 
 // follow is how far from n on a stretch goes on in pairs of operations that another has too.
@@ -367,69 +402,4 @@ func (v view) follow(other view, n int) int {
 		}
 	}
 	return n
-}
-
-// prompts moves the starts of requests to the copies to the device that lead in, where nearly all have them: what a
-// decode step launches after its token was read belongs to the request before.
-func (v view) prompts(spans []span) []span {
-	lead := make([]int, len(spans))
-	n := 0
-	for i, s := range spans {
-		lead[i] = leadIn(v.cut(s.from, min(s.to, s.from+resync)), 0)
-		n += one(v.at(s.from+lead[i]).Class == HtoD)
-	}
-	if 10*n < 8*len(spans) {
-		return spans
-	}
-	for i := range spans {
-		if i > 0 && spans[i-1].to == spans[i].from {
-			spans[i-1].to += lead[i]
-		}
-		spans[i].from += lead[i]
-	}
-	return spans
-}
-
-// requests lists the stretches that begin a request, or nil. A prefill is unlike the decode steps on both sides, by
-// shape; the first stretch is one; there are several, like each other by name more than like decode steps; at most half
-// of all stretches are.
-func requests(bodies []view) []int {
-	n := len(bodies)
-	if n < 6 {
-		return nil
-	}
-	// By shape, with what two neighbours have in common.
-	near := make([]float64, n)
-	for i := 0; i+1 < n; i++ {
-		near[i] = alike(bodies[i], bodies[i+1])
-	}
-	var heads []int
-	for i := range bodies {
-		before, after := 0.0, 0.0
-		if i > 0 {
-			before = near[i-1]
-		}
-		if i+1 < n {
-			after = near[i]
-		}
-		if before < 0.6 && after < 0.6 && i+1 < n {
-			heads = append(heads, i)
-		} else if i > 0 && i+1 < n && max(before, after) < 0.6 {
-			return nil
-		}
-	}
-	if len(heads) < 2 || heads[0] != 0 || 2*len(heads) > n {
-		return nil
-	}
-	like, unlike := 0.0, 0.0
-	pairs := 0
-	for i := 1; i < len(heads) && pairs < maxPairs; i++ {
-		like += similar(bodies[heads[i-1]], bodies[heads[i]])
-		unlike += similar(bodies[heads[i-1]], bodies[heads[i-1]+1])
-		pairs++
-	}
-	if like < unlike+0.1*float64(pairs) || like < 0.4*float64(pairs) || math.IsNaN(like) {
-		return nil
-	}
-	return heads
 }

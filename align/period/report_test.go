@@ -76,7 +76,7 @@ func readReport(t testing.TB, name string) map[int64]*recorded {
 			case Kernel:
 				at := strings.LastIndex(full, "|")
 				o.Loose, o.Key = hash(full[:at]), hash(full)
-				o.Flags = FlagsOf(full[:at], blocks)
+				o.Kind, o.Flags = KindOf(full[:at]), FlagsOf(full[:at], blocks)
 			case Graph:
 				o.Loose, o.Key = hash("graph"+full), hash("graph"+full)
 			default:

@@ -49,7 +49,7 @@ func (s *script) op(thread int32, name string, shape int) {
 }
 
 func (s *script) raw(thread int32, name string, shape int) {
-	s.put(Op{Loose: hash(name), Key: hash(fmt.Sprint(name, "/", shape)), Thread: thread, Flags: FlagsOf(name, int64(shape))})
+	s.put(Op{Loose: hash(name), Kind: KindOf(name), Key: hash(fmt.Sprint(name, "/", shape)), Thread: thread, Flags: FlagsOf(name, int64(shape))})
 }
 
 func (s *script) class(thread int32, c Class, size int) {
@@ -421,13 +421,15 @@ func TestInference(t *testing.T) {
 			for range 60 {
 				s.class(1, HtoD, 24)
 			}
+			var steps []int
 			for range o.requests {
 				s.begin()
 				n := 20 + s.r.Intn(30)
-				steps := 12
+				m := 12
 				if !o.even {
-					steps = 8 + s.r.Intn(20)
+					m = 8 + s.r.Intn(20)
 				}
+				steps = append(steps, m)
 				if o.feed {
 					s.class(1, HtoD, 7)
 				}
@@ -435,7 +437,7 @@ func TestInference(t *testing.T) {
 				if o.read {
 					s.class(1, DtoH, 3)
 				}
-				for k := range steps {
+				for k := range m {
 					decode(s, n+k)
 					if o.read {
 						s.class(1, DtoH, 3)
@@ -449,9 +451,13 @@ func TestInference(t *testing.T) {
 			} else {
 				s.check(t, r)
 			}
-			for _, it := range r.Iterations {
-				if len(it.Phases) > 0 {
-					t.Errorf("phases %+v", it.Phases)
+			for k, it := range r.Iterations {
+				n := map[string]int{}
+				for _, p := range it.Phases {
+					n[p.Name]++
+				}
+				if k < len(steps) && (n[PrefillPhase] != 1 || n[DecodePhase] != steps[k]) {
+					t.Errorf("request %d: phases %v, want %d decode steps", k, n, steps[k])
 				}
 			}
 		})
@@ -688,6 +694,23 @@ func BenchmarkMillion(b *testing.B) {
 				s.op(1, fmt.Sprint("k", i), 1)
 			}
 		},
+		"varying lengths": func(s *script) {
+			m := sized{24, 32 + s.r.Intn(400), true, true}
+			m.data(s)
+			m.forward(s)
+			m.loss(s)
+			m.backward(s)
+			m.optimize(s)
+		},
+		"varying requests": func(s *script) {
+			m := sized{layers: 12, tokens: 32 + s.r.Intn(400)}
+			s.class(1, HtoD, 10)
+			m.forward(s)
+			for k := range 20 + s.r.Intn(50) {
+				decodeStep(s, 12, m.tokens+k)
+			}
+			s.class(1, DtoH, 8)
+		},
 		"many threads": func(s *script) { s.raw(int32(s.r.Intn(64)), fmt.Sprint("k", s.r.Intn(99)), 1) },
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -731,7 +754,7 @@ func FuzzFind(f *testing.F) {
 		ops := make([]Op, 0, len(in))
 		now := int64(0)
 		for _, b := range in {
-			o := Op{Loose: uint64(b & 7), Key: uint64(b & 15), Thread: int32(b >> 6), Flags: Flags(b>>4) & 3}
+			o := Op{Loose: uint64(b & 7), Key: uint64(b & 15), Kind: uint64(b&7) / 2, Thread: int32(b >> 6), Stream: int32(b >> 5 & 3), Flags: Flags(b>>4) & 3}
 			switch {
 			case b&15 == 15:
 				o.Class = HtoD

@@ -24,11 +24,13 @@ const maxTries = 4096
 
 type trainer struct {
 	view
-	turns []turn
-	hints map[uint64]bool // names that only an optimizer launches; nil where names do not tell
-	fwd   view            // what a forward pass looks like, its copies to the device first
-	tries int             // comparisons with turns of other models
-	opt   view            // what an optimizer step looks like; empty where unknown
+	turns        []turn
+	hints        map[uint64]bool // names that only an optimizer launches; nil where names do not tell
+	fwd          view            // what a forward pass looks like, its copies to the device first
+	tries        int             // comparisons with turns of other models
+	aside        map[int32]bool  // streams that carry little of the work
+	factorBefore bool            // a factor on the loss is part of the forward pass
+	opt          view            // what an optimizer step looks like; empty where unknown
 }
 
 // findTraining finds training steps by the turns of main and backward thread.
@@ -62,6 +64,8 @@ func findTraining(ops []Op) (Result, bool) {
 	for i := range t.turns {
 		t.findOptimizer(i)
 	}
+	t.findStreams()
+	t.findFactor()
 	return t.result()
 }
 
@@ -452,7 +456,13 @@ func (t *trainer) result() (Result, bool) {
 	body := func(s step) view {
 		v := view{ops: t.ops}
 		for i := s.from; i < s.to; i++ {
-			v.idx = append(v.idx, t.idx[t.turns[i].fwd:t.turns[i].to]...)
+			u := &t.turns[i]
+			v.idx = append(v.idx, t.idx[u.fwd:u.to]...)
+			// Threads that work at the same time race: the order of each is its own.
+			byThread := func(x, y int32) int { return int(t.ops[x].Thread) - int(t.ops[y].Thread) }
+			if back := v.idx[len(v.idx)-(u.to-u.back):]; !slices.IsSortedFunc(back, byThread) {
+				slices.SortStableFunc(back, byThread)
+			}
 		}
 		return v
 	}
@@ -511,6 +521,15 @@ func (t *trainer) result() (Result, bool) {
 	r.Confidence = conf
 	if evidence {
 		r.Confidence = (1 + conf) / 2 // two threads and an optimizer in turn are more than a resemblance
+	}
+	switch whole {
+	case 2:
+		r.Confidence *= 0.6 // a single repetition
+	case 3:
+		r.Confidence *= 0.8
+	}
+	if r.Confidence < MinConfidence {
+		return none(fmt.Sprintf("only %d training steps, which match by %.0f %%", whole, 100*conf)), false
 	}
 	r.Unit = "training step"
 	r.Why = "forward, backward thread and what follows it come in turn"

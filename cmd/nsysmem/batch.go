@@ -141,9 +141,9 @@ func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 	if err != nil {
 		return err
 	}
-	// Small reports would be collected after each: the collector waits until the heap has doubled. These bytes, which are
-	// never touched and so take no memory, let it wait until as many are garbage; large reports do not notice.
-	ballast := make([]byte, 32<<20)
+	// The collector waits until the heap has grown by a part of it, so that it would run for each small report. These bytes,
+	// which are never touched and so take no memory, count as heap; beside a large report they do not.
+	ballast := make([]byte, 64<<20)
 	defer runtime.KeepAlive(ballast)
 	if f.worker {
 		// What stops the batch stops all processes of a terminal; the first one decides what becomes of the others.

@@ -15,14 +15,15 @@ type batchProgress struct {
 	c     *common
 	start time.Time
 	drawn time.Time
-	tty   bool
+	tty   bool // the line can change
+	width int  // columns of it
 	shown bool
 	last  batch.Progress
 }
 
 func newBatchProgress(c *common) *batchProgress {
-	_, tty := terminal(c.s.err)
-	return &batchProgress{c: c, start: time.Now(), tty: tty}
+	width, tty := changing(c.s.err)
+	return &batchProgress{c: c, start: time.Now(), tty: tty, width: width}
 }
 
 // report is called by the batch, one call at a time.
@@ -47,7 +48,7 @@ func (p *batchProgress) report(s batch.Progress) {
 	}
 	if p.tty && (time.Since(p.drawn) > 200*time.Millisecond || s.Done == s.Total) {
 		p.drawn, p.shown = time.Now(), true
-		fmt.Fprintf(p.c.s.err, "\r\x1b[K%s", p.line(time.Since(p.start)))
+		fmt.Fprintf(p.c.s.err, "\r\x1b[K%s", fit(p.line(time.Since(p.start)), "", p.width))
 	}
 }
 

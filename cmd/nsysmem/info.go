@@ -11,6 +11,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/nsysdb"
 	"nsysmem/render/summary"
+	"nsysmem/torchmem"
 )
 
 func newInfo(s *streams) *cobra.Command {
@@ -20,24 +21,23 @@ func newInfo(s *streams) *cobra.Command {
 		Use:   "info REPORT...",
 		Short: "Say what a report holds, and how to record what it lacks",
 		Long: `info lists the versions, tables, processes and devices of a report, what was collected and what was not and how to
-record it, and the families of NVTX ranges with the one that carries the iterations. It works on every export.`,
+record it, and the families of NVTX ranges with the one that carries the iterations. It works on every export.
+
+With --snapshot it also says what a PyTorch memory snapshot holds and whether it is of the same run.`,
 		Example: `  nsysmem info run.sqlite
+  nsysmem info run.sqlite --snapshot s.pickle
   nsysmem info run.sqlite --format json`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" {
 				return usage("--format %q: say text or json", format)
 			}
-			for _, path := range args {
-				if err := c.info(cmd, path, format); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.each(cmd.Context(), args, func(path string) error { return c.info(cmd, path, format) })
 		},
 	}
 	c.flags(cmd)
-	cmd.Flags().StringVarP(&format, "format", "f", "text", "`text` or json")
+	cmd.Flags().StringVarP(&format, "format", "f", "text", "`FORMAT`: text or json")
+	complete(cmd, "format", "text", "json")
 	return cmd
 }
 
@@ -47,13 +47,30 @@ func (c *common) info(cmd *cobra.Command, path, format string) error {
 		return err
 	}
 	defer db.Close()
-	rep, err := c.analyze(cmd.Context(), db, c.options())
+	opts := c.options()
+	if err := c.readSnapshot(&opts); err != nil {
+		return err
+	}
+	plain := *c
+	plain.snapshot = "" // it is read
+	rep, err := plain.analyze(cmd.Context(), db, opts)
+	trouble := ""
+	if err != nil && opts.Snapshot != nil {
+		// A snapshot of another run is something to tell here, not to fail for.
+		trouble = strings.TrimPrefix(err.Error(), "align: ")
+		without := opts
+		without.Snapshot = nil
+		rep, err = plain.analyze(cmd.Context(), db, without)
+	}
 	if err != nil {
 		return err
 	}
 	info, err := describe(db, rep)
 	if err != nil {
 		return err
+	}
+	if opts.Snapshot != nil {
+		info.Snapshot = describeSnapshot(c.snapshot, opts.Snapshot, rep, trouble)
 	}
 	if format == "json" {
 		return summary.WriteInfoJSON(c.s.out, info)
@@ -93,6 +110,44 @@ func describe(db *opened, rep *align.Report) (*summary.Info, error) {
 		}
 	}
 	return info, nil
+}
+
+// describeSnapshot gathers what a snapshot holds, and which track each of its devices goes with.
+func describeSnapshot(path string, snap *torchmem.Snapshot, rep *align.Report, trouble string) *summary.SnapshotInfo {
+	out := &summary.SnapshotInfo{File: path, Settings: "n/a: the snapshot does not say", Annotations: len(snap.Annotations), Trouble: trouble}
+	if snap.Settings.Known {
+		out.Settings = "the defaults"
+	}
+	if snap.Settings.Conf != "" {
+		out.Settings = snap.Settings.Conf
+	}
+	if st, err := os.Stat(path); err == nil {
+		out.Size = st.Size()
+	}
+	for _, d := range snap.Devices() {
+		n := summary.SnapshotDevice{Device: d}
+		r, err := snap.Replay(d)
+		if err != nil {
+			n.Trouble = err.Error()
+			out.Devices = append(out.Devices, n)
+			continue
+		}
+		use := r.Whole()
+		n.Entries, n.From, n.To, n.Blocks, n.Failures, n.Cut = r.Events, r.From, r.To, len(r.Blocks), len(r.Failures), r.Doubts.Cut
+		n.Reserved, n.Allocated, n.Peak = use.ReservedEnd, use.AllocatedEnd, use.AllocatedPeak
+		for i := range r.Segments {
+			if r.Segments[i].Death == torchmem.Never {
+				n.Segments++
+			}
+		}
+		for _, t := range rep.Tracks {
+			if ten := t.Tensors; ten != nil && ten.Replay != nil && ten.Replay.Device == d {
+				n.Match = &summary.SnapshotMatch{PID: t.PID, Device: t.Device, Clock: summary.ClockText(ten.Clock)}
+			}
+		}
+		out.Devices = append(out.Devices, n)
+	}
+	return out
 }
 
 // agreement says how well inferred iterations and phases agree with annotated ones; empty where they were not compared.

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
+	"unicode"
 )
 
 // version is set by the linker for releases.
@@ -39,8 +42,20 @@ func lacking(format string, args ...any) error {
 	return coded{exitLacking, fmt.Errorf(format, args...)}
 }
 
+// collectAt is how much memory may grow, in percent of what is in use, before garbage is collected, unless GOGC says
+// otherwise. Half of Go's own figure costs 5 % of the time of a summary, and takes the peak for a report of 10 GB from
+// 1.1 to 0.8 GiB, for a workbook of 400,000 blocks from 600 to 450 MiB.
+const collectAt = 50
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// What was asked to stop and does not is ended by the second Ctrl-C.
+	context.AfterFunc(ctx, stop)
+	// A pipe that nobody reads any more is an error to clean up after, not the end of the program.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	code := run(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr, in: os.Stdin, args: os.Args[1:]})
 	stop()
 	os.Exit(code)
@@ -49,20 +64,28 @@ func main() {
 // run is the whole program: it returns the exit code, and is the only place that decides it.
 func run(ctx context.Context, args []string, s streams) int {
 	root := newRoot(&s)
+	help := &sink{w: s.out}
 	root.SetArgs(args)
-	root.SetOut(s.out)
+	root.SetOut(help)
 	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
+		err = help.err
+	}
+	switch {
+	case err == nil:
 		return exitDone
+	case errors.Is(err, context.Canceled):
+		err = errors.New("interrupted: no file is left half written")
+	case errors.Is(err, syscall.EPIPE):
+		return exitFailed // the reader of a pipe has seen enough
 	}
-	if errors.Is(err, context.Canceled) {
-		err = errors.New("interrupted: nothing was written")
-	}
-	if errors.Is(err, syscall.EPIPE) {
-		return exitFailed
-	}
-	fmt.Fprintf(s.err, "nsysmem: %s\n", oneLine(err.Error()))
+	tell(s.err, err)
+	return exitCode(err)
+}
+
+// exitCode is the exit code of an error.
+func exitCode(err error) int {
 	var c coded
 	if errors.As(err, &c) {
 		return c.code
@@ -70,12 +93,34 @@ func run(ctx context.Context, args []string, s streams) int {
 	return exitFailed
 }
 
-// oneLine keeps what a file or its name says from moving the cursor or breaking the line.
+// tell writes an error on one line.
+func tell(w io.Writer, err error) {
+	fmt.Fprintf(w, "nsysmem: %s\n", oneLine(err.Error()))
+}
+
+// A sink remembers the first error of a writer, for cobra's help does not look at it.
+type sink struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	if s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
+// oneLine keeps what a file or its name says from moving the cursor, breaking the line or turning its direction.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
+		switch {
+		case unicode.IsPrint(r) || r == unicode.ReplacementChar:
+			return r
+		case unicode.Is(unicode.Cf, r): // direction marks, joiners
+			return -1
 		}
-		return r
+		return ' '
 	}, s)
 }

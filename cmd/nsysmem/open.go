@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"nsysmem/align"
 	"nsysmem/internal/export"
@@ -64,6 +68,11 @@ func (c *common) keep(rep *align.Report, given string) error {
 	if err := c.pick(rep); err != nil {
 		return err
 	}
+	if c.domain != "" && !slices.ContainsFunc(rep.Families, func(f align.Family) bool {
+		return f.Domain == c.domain || f.Domain == "" && (c.domain == ":" || c.domain == "default")
+	}) {
+		return lacking("%q: no range is in the domain %q: nsysmem info lists the ranges and their domains", given, c.domain)
+	}
 	if c.iteration == "" || len(rep.Tracks) == 0 {
 		return nil
 	}
@@ -82,6 +91,10 @@ func (c *common) readSnapshot(opts *align.Options) error {
 	}
 	f, err := os.Open(c.snapshot)
 	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err // the message names the file already
+		}
 		return fmt.Errorf("snapshot %q: %w", c.snapshot, err)
 	}
 	defer f.Close()
@@ -116,6 +129,12 @@ func (c *common) pick(rep *align.Report) error {
 		return lacking("%q: no such process or device in the report: it has %s", rep.Source.Path, strings.Join(there, ", "))
 	}
 	rep.Tracks = kept
+	ofOthers := func(pid int64) bool {
+		return pid != 0 && !slices.ContainsFunc(kept, func(t *align.Track) bool { return t.PID == pid })
+	}
+	rep.Warnings = slices.DeleteFunc(rep.Warnings, func(w align.Warning) bool { return ofOthers(w.PID) })
+	rep.Findings = slices.DeleteFunc(rep.Findings, func(f align.Finding) bool { return ofOthers(f.PID) })
+	rep.Families = slices.DeleteFunc(rep.Families, func(f align.Family) bool { return ofOthers(f.PID) })
 	return nil
 }
 
@@ -129,10 +148,41 @@ func hasWork(rep *align.Report) error {
 
 // warnings tells the report's doubts on stderr, for commands whose output is a file.
 func (c *common) warnings(rep *align.Report, more []align.Warning) {
+	c.doubts(rep, append(slices.Clone(rep.Warnings), more...))
+}
+
+func (c *common) doubts(rep *align.Report, list []align.Warning) {
 	if c.quiet {
 		return
 	}
-	for _, w := range append(append([]align.Warning(nil), rep.Warnings...), more...) {
+	for _, w := range list {
 		fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", oneLine(rep.Source.Path), oneLine(w.Text))
 	}
+}
+
+// each does every report. One that fails is told at once and costs the others nothing; wrong use and an interruption end
+// it all.
+func (c *common) each(ctx context.Context, paths []string, do func(path string) error) error {
+	if len(paths) == 1 {
+		return do(paths[0])
+	}
+	failed, code := 0, exitLacking
+	for _, path := range paths {
+		err := do(path)
+		if err == nil {
+			continue
+		}
+		if ctx.Err() != nil || exitCode(err) == exitUsage || errors.Is(err, syscall.EPIPE) {
+			return err
+		}
+		tell(c.s.err, err)
+		failed++
+		if exitCode(err) != exitLacking {
+			code = exitFailed
+		}
+	}
+	if failed > 0 {
+		return coded{code, fmt.Errorf("%d of %d reports failed", failed, len(paths))}
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 type plotFlags struct {
 	out              output
 	view, from, to   string
+	stack, at        string
 	iterations, size string
 	picture          plot.Options
 	ending           string
@@ -34,28 +36,34 @@ func newPlot(s *streams) *cobra.Command {
 and the peak; a bar for each iteration from its start to its end level with a whisker to its peak; and one steady
 iteration enlarged. The ending of the output chooses PNG, SVG or PDF.
 
+Where the tensors are known, from PyTorch's memory snapshot of the run (--snapshot) or because the program ran without a
+caching allocator, the level is stacked from them by category: parameter, optimizer state, gradient, activation, input,
+autograd detail, temporary, unknown. --view segments is a map of the allocator's segments and blocks at one moment.
+
 The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 		Example: `  nsysmem plot run.sqlite                          # writes run.png
   nsysmem plot run.sqlite -o memory.svg --view timeline --from 12.5s --to 13s
+  nsysmem plot run.sqlite --snapshot run.pickle --stack phase
+  nsysmem plot run.sqlite --snapshot run.pickle --view segments --at 12.5s -o map.png
   nsysmem plot run.sqlite --iterations 3-8 --size 1920x1080 --dpi 120`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.parse(); err != nil {
+			if err := f.parse(c.snapshot); err != nil {
 				return err
 			}
-			for _, path := range args {
-				if err := c.plot(cmd.Context(), path, f, len(args) > 1); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.each(cmd.Context(), args, func(path string) error { return c.plot(cmd.Context(), path, f, len(args) > 1) })
 		},
 	}
 	c.flags(cmd)
 	g := cmd.Flags()
 	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), or a folder; default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
-	g.StringVar(&f.view, "view", "all", "`timeline`, iterations, steady or all")
+	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady, all, or segments: a map of the memory that PyTorch's allocator holds (with --snapshot)")
+	g.StringVar(&f.at, "at", "", "`MOMENT` of --view segments: peak (of what tensors hold), reserved (its peak), oom (the first request that failed), or a time such as 12.5s; default peak")
+	g.StringVar(&f.stack, "stack", "", "`WHAT` the levels are made of: the tensors by category, by phase of birth, the driver's memory by kind, or none; default: category where a snapshot or the driver tells the tensors")
+	complete(cmd, "view", "all", "timeline", "iterations", "steady", "segments")
+	complete(cmd, "stack", "category", "phase", "kind", "none")
+	complete(cmd, "at", "peak", "reserved", "oom")
 	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
 	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
 	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a `range` such as 3-8")
@@ -63,17 +71,26 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	g.IntVar(&f.picture.DPI, "dpi", 0, "dots an inch, which sets how large text is; default 100")
 	g.StringVar(&f.picture.Font, "font", "", "font `file` for characters that the built-in font lacks")
 	g.StringVar(&f.picture.Title, "title", "", "`title` in place of the report's name")
+	g.BoolVar(&f.picture.Linear, "linear", false, "one scale for all of the timeline, rather than squeezing set-up and long first iterations")
 	g.BoolVar(&f.picture.SinceFirst, "since-first", false, "count time from the first event in view")
 	return cmd
 }
 
-func (f *plotFlags) parse() error {
+func (f *plotFlags) parse(snapshot string) error {
 	o := &f.picture
 	o.View = f.view
 	switch f.view {
-	case "timeline", "iterations", "steady", "all":
+	case "timeline", "iterations", "steady", "all", "segments":
 	default:
-		return usage("--view %q: say timeline, iterations, steady or all", f.view)
+		return usage("--view %q: say timeline, iterations, steady, all or segments", f.view)
+	}
+	if err := f.parseAt(snapshot); err != nil {
+		return err
+	}
+	switch o.Stack = f.stack; f.stack {
+	case "", "category", "phase", "kind", "none":
+	default:
+		return usage("--stack %q: say category, phase, kind or none", f.stack)
 	}
 	var err error
 	if f.size != "" {
@@ -120,6 +137,35 @@ func (f *plotFlags) parse() error {
 	return nil
 }
 
+// parseAt reads --at and checks what goes with the view of segments.
+func (f *plotFlags) parseAt(snapshot string) (err error) {
+	o := &f.picture
+	if f.view != "segments" {
+		if f.at != "" {
+			return usage("--at: it goes with --view segments; for the timeline say --from and --to")
+		}
+		return nil
+	}
+	if snapshot == "" {
+		return usage("--view segments: a report does not tell the blocks of PyTorch's allocator: give its memory snapshot with --snapshot")
+	}
+	switch o.At = f.at; f.at {
+	case "", "peak", "reserved", "oom":
+	default:
+		o.At = "time"
+		if o.AtTime, err = parseTime(f.at); err != nil {
+			return usage("--at: %v; or peak, reserved or oom", err)
+		}
+	}
+	if f.from != "" || f.to != "" || f.iterations != "" {
+		return usage("--view segments shows one moment: give it with --at, not with --from, --to or --iterations")
+	}
+	if f.stack == "kind" || f.stack == "none" {
+		return usage("--view segments --stack %s: say category or phase", f.stack)
+	}
+	return nil
+}
+
 // parseTime reads a time such as "12.5s", "300ms", "1500us", "20ns" or plain seconds, as ns; of nothing it is 0.
 func parseTime(s string) (int64, error) {
 	if s == "" {
@@ -149,6 +195,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	defer db.Close()
 	opts := c.options()
 	opts.Spans = true
+	opts.Blocks = f.stack == "kind"
 	rep, err := c.analyze(ctx, db, opts)
 	if err != nil {
 		return err
@@ -157,13 +204,21 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 		return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
 	}
 	if len(rep.Tracks) == 0 {
+		c.warnings(rep, nil) // they tell of events that make no sense
 		return lacking("plot %q: no process used CUDA in the recorded time", path)
 	}
+	c.dropIdle(rep)
+	f.choose(rep)
 	names := make([]string, len(rep.Tracks))
+	parts := make(map[string]int)
 	for i, t := range rep.Tracks {
 		part := ""
 		if len(rep.Tracks) > 1 {
 			part = fmt.Sprintf(".p%d-gpu%d", t.PID, t.Device)
+			// Processes of different machines may have one number.
+			if parts[part]++; parts[part] > 1 {
+				part += fmt.Sprintf("-%d", parts[part])
+			}
 		}
 		if names[i], err = f.out.name(path, part, f.ending, several); err == nil {
 			err = f.out.free(names[i])
@@ -172,6 +227,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 			return err
 		}
 	}
+	c.warnings(rep, nil)
 	for i, t := range rep.Tracks {
 		if err := c.picture(ctx, db, rep, t, names[i], f); err != nil {
 			return err
@@ -180,24 +236,63 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	return nil
 }
 
+// dropIdle leaves out devices on which a process that works on another has static memory alone: exports name device 0 for
+// the static memory of modules, whichever device the process uses (observed in reports of two GPUs).
+func (c *common) dropIdle(rep *align.Report) {
+	idle := func(t *align.Track) bool {
+		g := &t.Total.GPU
+		return g.Kernels+g.Graphs+g.Copies+g.Memsets == 0 && len(t.Levels) == 1 && t.Levels[0].Static == t.Levels[0].Allocs
+	}
+	works := make(map[int64]bool)
+	for _, t := range rep.Tracks {
+		works[t.PID] = works[t.PID] || !idle(t)
+	}
+	rep.Tracks = slices.DeleteFunc(rep.Tracks, func(t *align.Track) bool {
+		if !works[t.PID] || !idle(t) {
+			return false
+		}
+		if !c.quiet {
+			fmt.Fprintf(c.s.err, "nsysmem: %s: no picture of process %d on device %d: it has only %d bytes of static memory there\n",
+				oneLine(rep.Source.Path), t.PID, t.Device, t.Total.Memory.Peak)
+		}
+		return true
+	})
+}
+
+// choose leaves the tracks that have what the picture is of, where some have it and others do not.
+func (f *plotFlags) choose(rep *align.Report) {
+	var kept []*align.Track
+	for _, t := range rep.Tracks {
+		ten := t.Tensors
+		if ten != nil && (f.view != "segments" || ten.Replay != nil && (f.at != "oom" || len(ten.Failures) > 0)) {
+			kept = append(kept, t)
+		}
+	}
+	if len(kept) > 0 && (f.view == "segments" || f.stack == "category" || f.stack == "phase") {
+		rep.Tracks = kept
+	}
+}
+
 func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *align.Track, name string, f *plotFlags) error {
 	windows, err := plot.Windows(rep, t, f.picture)
 	if err != nil {
 		return coded{exitLacking, err}
 	}
-	curves, err := align.Curves(ctx, db.DB, rep, windows)
-	if err != nil {
-		return err
+	var curves [][]align.Curve
+	if len(windows) > 0 {
+		if curves, err = align.Curves(ctx, db.DB, rep, windows); err != nil {
+			return err
+		}
 	}
 	var doubts []align.Warning
-	err = f.out.write(name, db.given, c.s.out, func(w io.Writer) (err error) {
+	err = f.out.write(ctx, name, db.given, c.s.out, func(w io.Writer) (err error) {
 		doubts, err = plot.Write(w, strings.TrimPrefix(f.ending, "."), rep, t, curves, f.picture)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	c.warnings(rep, doubts)
+	c.doubts(rep, doubts)
 	if name != "-" && !c.quiet {
 		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
 	}

@@ -15,19 +15,22 @@ type progress struct {
 	start time.Time
 	last  time.Time
 	shown bool
-	on    bool
+	width int // columns of the terminal; 0 where nothing is shown
 }
 
 func newProgress(c *common, path string) *progress {
-	_, is := terminal(c.s.err)
-	return &progress{c: c, name: oneLine(filepath.Base(path)), start: time.Now(), on: is && !c.quiet}
+	width, ok := changing(c.s.err)
+	if !ok || c.quiet {
+		width = 0
+	}
+	return &progress{c: c, name: oneLine(filepath.Base(path)), start: time.Now(), width: width}
 }
 
 func (p *progress) report(stage string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if !p.on || now.Sub(p.start) < time.Second || now.Sub(p.last) < 200*time.Millisecond {
+	if p.width == 0 || now.Sub(p.start) < time.Second || now.Sub(p.last) < 200*time.Millisecond {
 		return
 	}
 	p.last, p.shown = now, true
@@ -35,7 +38,7 @@ func (p *progress) report(stage string, done, total int64) {
 	if total > 0 {
 		share = fmt.Sprintf(" %d%%", min(100, 100*done/total))
 	}
-	fmt.Fprintf(p.c.s.err, "\r\x1b[K%s: reading %s%s", p.name, stage, share)
+	fmt.Fprintf(p.c.s.err, "\r\x1b[K%s", fit(p.name, fmt.Sprintf(": reading %s%s", stage, share), p.width))
 }
 
 func (p *progress) done() {
@@ -44,4 +47,29 @@ func (p *progress) done() {
 	if p.shown {
 		fmt.Fprint(p.c.s.err, "\r\x1b[K")
 	}
+}
+
+// fit is a text and what ends it, on one line of a terminal: a line that wraps could not be written anew.
+func fit(text, end string, width int) string {
+	cells := func(s string) (n int) {
+		for _, r := range s {
+			if n++; r >= 0x1100 {
+				n++ // wide characters, and some that are not
+			}
+		}
+		return n
+	}
+	room := width - 1 - cells(end)
+	if cells(text) <= room {
+		return text + end
+	}
+	r := []rune(text)
+	for len(r) > 0 && cells(string(r)) > room-2 {
+		r = r[:len(r)-1]
+	}
+	if len(r) == 0 {
+		e := []rune(end)
+		return string(e[:max(0, min(len(e), width-1))])
+	}
+	return string(r) + "…" + end
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,35 +16,41 @@ import (
 func newReport(s *streams) *cobra.Command {
 	c := &common{s: s}
 	out := &output{}
+	whatIf := false
 	cmd := &cobra.Command{
 		Use:   "report REPORT...",
 		Short: "Write an Excel workbook for reviewers",
 		Long: `report writes a workbook: an overview, iterations, phases, heat maps of iterations by phases, every allocation with
 the phase in which it was made and freed, what was live at the peak and at the end, kernels, copies and API calls by
-phase, failed allocations and warnings. Cells hold exact values; what was not collected is empty, never 0.`,
+phase, failed allocations and warnings. Cells hold exact values; what was not collected is empty, never 0.
+
+With --snapshot, a PyTorch memory snapshot of the same run, there are also the levels allocated, reserved and traced of
+each iteration and phase, every tensor block, categories (beside theory with --params), who holds memory at the peak
+and at failed requests, memory outside PyTorch, and the cache's fragmentation.`,
 		Example: `  nsysmem report run.sqlite                        # writes run.xlsx
+  nsysmem report run.sqlite --snapshot s.pickle --params 124439808 --optimizer adamw
   nsysmem report run.sqlite -o review.xlsx --force
+  nsysmem report run.sqlite --snapshot run.snapshot.pickle --whatif
   nsysmem report rank0.sqlite rank1.sqlite -o workbooks/`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out.path != "" && out.path != "-" && !isFolder(out.path) && strings.ToLower(filepath.Ext(out.path)) != ".xlsx" {
 				return usage("-o %q: the name must end in .xlsx", out.path)
 			}
-			for _, path := range args {
-				if err := c.workbook(cmd.Context(), path, out, len(args) > 1); err != nil {
-					return err
-				}
+			if whatIf && c.snapshot == "" {
+				return usage("--whatif needs --snapshot: the requests that are served again are in it")
 			}
-			return nil
+			return c.each(cmd.Context(), args, func(path string) error { return c.workbook(cmd.Context(), path, out, len(args) > 1, whatIf) })
 		},
 	}
 	c.flags(cmd)
 	cmd.Flags().StringVarP(&out.path, "output", "o", "", "`file` (.xlsx), or a folder; default: the report's name in the working directory")
 	cmd.Flags().BoolVar(&out.force, "force", false, "replace files that exist")
+	cmd.Flags().BoolVar(&whatIf, "whatif", false, "with --snapshot: add sheets of what other allocator settings would have reserved")
 	return cmd
 }
 
-func (c *common) workbook(ctx context.Context, path string, out *output, several bool) error {
+func (c *common) workbook(ctx context.Context, path string, out *output, several, whatIf bool) error {
 	name, err := out.name(path, "", ".xlsx", several)
 	if err == nil {
 		err = out.free(name)
@@ -65,7 +72,17 @@ func (c *common) workbook(ctx context.Context, path string, out *output, several
 	if err := hasWork(rep); err != nil {
 		return err
 	}
-	err = out.write(name, db.given, c.s.out, func(w io.Writer) error { return workbook.Write(w, rep, workbook.Options{}) })
+	var o workbook.Options
+	if whatIf {
+		if o.WhatIf, err = c.sweepTracks(ctx, path, rep); err != nil {
+			return err
+		}
+	}
+	// A folder of its own, so that nothing is left of a workbook that is interrupted. Small ones need none.
+	if o.TempDir, err = os.MkdirTemp("", "nsysmem-"); err == nil {
+		defer os.RemoveAll(o.TempDir)
+	}
+	err = out.write(ctx, name, db.given, c.s.out, func(w io.Writer) error { return workbook.Write(w, rep, o) })
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,8 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 3 the report lacks the data asked for
 		Example: `  nsysmem plot run.sqlite               # run.png: one picture of the whole run
   nsysmem report run.sqlite             # run.xlsx: a workbook for reviewers
   nsysmem summary run.sqlite            # tables in the terminal
-  nsysmem info run.sqlite               # what the report holds, and what it lacks`,
+  nsysmem info run.sqlite               # what the report holds, and what it lacks
+  nsysmem whatif s.pickle --sweep       # what other allocator settings would have reserved`,
 		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -67,7 +68,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 3 the report lacks the data asked for
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%v: see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newBatch(s), newPlot(s), newReport(s), newSummary(s), newInfo(s))
+	root.AddCommand(newBatch(s), newPlot(s), newReport(s), newSummary(s), newInfo(s), newWhatIf(s))
 	return root
 }
 
@@ -89,18 +90,22 @@ func (c *common) flags(cmd *cobra.Command) {
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "no progress and no warnings on stderr")
 	f.StringVar(&c.iteration, "iteration", "", "regular `expression` that the names of iteration ranges match: a name, domain:name or outer/inner path; default: found")
 	f.StringVar(&c.domain, "domain", "", "look for iterations in this NVTX `domain` only (\":\" is the default domain)")
-	f.StringVar(&c.threads, "threads", "any", "`any` gives work of a thread without ranges (PyTorch's backward) to the range open on the iterations' thread; same does not, as NVIDIA's own scripts")
-	f.StringVar(&c.infer, "infer", "auto", "infer iterations and phases from the GPU work: `auto` where there are no ranges for them, always also to compare with the ranges, or off")
+	f.StringVar(&c.threads, "threads", "any", "`MODE`: any gives work of a thread without an open range (PyTorch's backward) to the range open on the iterations' thread; through does so too where a framework's or library's own range is open; same never does, as NVIDIA's own scripts")
+	f.StringVar(&c.infer, "infer", "auto", "`MODE`: infer iterations and phases from the GPU work, auto where there are no ranges for them, always also to compare with the ranges, or off")
 	f.StringVar(&c.snapshot, "snapshot", "", "PyTorch memory snapshot of the same run, a `file` that torch.cuda.memory._dump_snapshot wrote")
 	f.Int64Var(&c.params, "params", 0, "`number` of the model's parameters, to put theory beside measurement")
-	f.StringVar(&c.dtype, "dtype", "float32", "`type` of the parameters, for --params: float64, float32, float16, bfloat16 or float8")
-	f.StringVar(&c.optimizer, "optimizer", "adamw", "optimizer, for --params: `sgd`, sgd-momentum, adam, adamw or none")
+	f.StringVar(&c.dtype, "dtype", "float32", "`TYPE` of the parameters, for --params: float64, float32, float16, bfloat16 or float8")
+	f.StringVar(&c.optimizer, "optimizer", "adamw", "`NAME` of the optimizer, for --params: sgd, sgd-momentum, adam, adamw or none")
 	f.StringVar(&c.process, "process", "", "only this process, by `pid or name`")
 	f.IntVar(&c.device, "device", 0, "only this device, by the process's own `number`")
+	for name, values := range map[string][]string{"threads": {"any", "through", "same"}, "infer": {"auto", "always", "off"},
+		"dtype": {"float64", "float32", "float16", "bfloat16", "float8"}, "optimizer": {"sgd", "sgd-momentum", "adam", "adamw", "none"}} {
+		complete(cmd, name, values...)
+	}
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		c.hasDevice = cmd.Flags().Changed("device")
-		if c.threads != "any" && c.threads != "same" {
-			return usage("--threads %q: say any or same", c.threads)
+		if c.threads != "any" && c.threads != "through" && c.threads != "same" {
+			return usage("--threads %q: say any, through or same", c.threads)
 		}
 		if c.params < 0 {
 			return usage("--params %d: say how many parameters the model has", c.params)
@@ -118,7 +123,13 @@ func (c *common) flags(cmd *cobra.Command) {
 var inferModes = map[string]align.Infer{"auto": align.InferAuto, "always": align.InferAlways, "off": align.InferOff}
 
 func (c *common) options() align.Options {
-	return align.Options{Infer: inferModes[c.infer], Params: c.params, DType: c.dtype, Optimizer: c.optimizer, Iteration: c.iteration, Domain: c.domain, SameThread: c.threads == "same"}
+	return align.Options{Infer: inferModes[c.infer], Params: c.params, DType: c.dtype, Optimizer: c.optimizer, Iteration: c.iteration, Domain: c.domain, SameThread: c.threads == "same", Through: c.threads == "through"}
+}
+
+// complete offers values for a flag in the shell.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	// The error says that there is no such flag, or that values were offered already: neither can happen to a user.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // reports checks that a command was given reports.
@@ -142,7 +153,14 @@ func terminal(w io.Writer) (width int, is bool) {
 	return width, true
 }
 
-// textWidth is the width for tables: the terminal's, else what COLUMNS says, else 120.
+// changing says whether a stream is a terminal on which a line can be written anew, and how wide it is.
+func changing(w io.Writer) (width int, ok bool) {
+	width, ok = terminal(w)
+	return width, ok && os.Getenv("TERM") != "dumb"
+}
+
+// textWidth is the width for tables: the terminal's, else what COLUMNS says, else 200: a file or pipe has no
+// edge, but lines that long are still read without scrolling far.
 func textWidth(w io.Writer) int {
 	if width, ok := terminal(w); ok {
 		return width
@@ -150,7 +168,7 @@ func textWidth(w io.Writer) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 20 {
 		return n
 	}
-	return 120
+	return 200
 }
 
 // colour says whether to write colour codes: to a terminal that does not refuse them.

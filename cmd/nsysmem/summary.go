@@ -20,7 +20,7 @@ func newSummary(s *streams) *cobra.Command {
 added, its peak and what it needed on top of its start; kernels, copies and API time; ranges outside iterations;
 failed allocations; findings with advice.
 
-Bytes and nanoseconds are exact in json, csv and md; text shows them in binary units.`,
+Bytes and nanoseconds are exact in json and csv; text and md show them in binary units.`,
 		Example: `  nsysmem summary run.sqlite
   nsysmem summary run.sqlite --format json | jq '.tracks[0].iterations[3].memory'
   nsysmem summary run.sqlite --iteration 'train_step \d+' --format csv > run.csv`,
@@ -35,16 +35,12 @@ Bytes and nanoseconds are exact in json, csv and md; text shows them in binary u
 			if write == nil {
 				return usage("--format %q: say text, json, csv or md", format)
 			}
-			for _, path := range args {
-				if err := c.summarize(cmd, path, write, format); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.each(cmd.Context(), args, func(path string) error { return c.summarize(cmd, path, write, format) })
 		},
 	}
 	c.flags(cmd)
-	cmd.Flags().StringVarP(&format, "format", "f", "text", "`text`, json, csv or md")
+	cmd.Flags().StringVarP(&format, "format", "f", "text", "`FORMAT`: text, json, csv or md")
+	complete(cmd, "format", "text", "json", "csv", "md")
 	return cmd
 }
 

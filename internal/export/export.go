@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"nsysmem/nsysdb"
 )
@@ -48,25 +49,9 @@ func Open(ctx context.Context, path, temp string, exporting func()) (*Report, er
 func run(ctx context.Context, nsys, path, temp string, exporting func()) (*Report, error) {
 	dir, err := os.MkdirTemp(temp, "nsysmem-")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("export %q: no temporary folder: %w: set TMPDIR to a folder with room", path, err)
 	}
-	out := filepath.Join(dir, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))+".sqlite")
-	// A path that begins with a dash would be taken for an option.
-	in, err := filepath.Abs(path)
-	if err == nil {
-		if exporting != nil {
-			exporting()
-		}
-		var text []byte
-		text, err = exec.CommandContext(ctx, nsys, "export", "--type", "sqlite", "--output", out, in).CombinedOutput()
-		if err != nil && ctx.Err() == nil {
-			err = fmt.Errorf("export %q: nsys: %w: %s", path, err, lastLine(string(text)))
-		}
-	}
-	var db *nsysdb.DB
-	if err == nil {
-		db, err = nsysdb.Open(out)
-	}
+	db, err := export(ctx, nsys, path, dir, exporting)
 	if err != nil {
 		os.RemoveAll(dir)
 		if ctx.Err() != nil {
@@ -77,7 +62,62 @@ func run(ctx context.Context, nsys, path, temp string, exporting func()) (*Repor
 	return &Report{DB: db, temp: dir}, nil
 }
 
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
+// grace is how long what nsys started may hold its output open after nsys itself has ended.
+const grace = 2 * time.Second
+
+func export(ctx context.Context, nsys, path, dir string, exporting func()) (*nsysdb.DB, error) {
+	// A path that begins with a dash would be taken for an option.
+	in, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("export %q: %w", path, err)
+	}
+	if exporting != nil {
+		exporting()
+	}
+	// The name is always the same: nsys replaces some characters in names by what they stand for.
+	out := filepath.Join(dir, "report.sqlite")
+	var said tail
+	cmd := exec.CommandContext(ctx, nsys, "export", "--type", "sqlite", "--output", out, in)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.WaitDelay = grace
+	ownGroup(cmd)
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("export %q: nsys: %w%s: export it by hand, on the machine that recorded it or with a newer nsys", path, err, said.lastLine())
+	}
+	if _, err := os.Stat(out); err != nil {
+		return nil, fmt.Errorf("export %q: nsys made no file%s: export it by hand with nsys export --type sqlite", path, said.lastLine())
+	}
+	db, err := nsysdb.Open(out)
+	var e *nsysdb.Error
+	if errors.As(err, &e) {
+		// The user knows the report, not the file in the temporary folder.
+		return nil, fmt.Errorf("export %q: what nsys wrote cannot be read: %s", path, e.Text)
+	}
+	return db, err
+}
+
+// A tail keeps the end of what is written to it: a program may say more than memory holds.
+type tail struct{ b []byte }
+
+const tailSize = 4096 // bytes
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p[max(0, len(p)-tailSize):]...)
+	if len(t.b) > 2*tailSize {
+		t.b = append(t.b[:0], t.b[len(t.b)-tailSize:]...)
+	}
+	return len(p), nil
+}
+
+// lastLine is the last line with anything on it, after a colon; empty for none.
+func (t *tail) lastLine() string {
+	s := strings.TrimSpace(string(t.b))
+	if s = strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:]); s == "" {
+		return ""
+	}
+	const limit = 300
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit]) + "…"
+	}
+	return ": " + s
 }

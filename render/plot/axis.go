@@ -48,7 +48,7 @@ func byteTicks(lo, hi int64, n int) []plot.Tick {
 // timeAxis is the axis of a stretch of time: its zero, its unit and its marks.
 type timeAxis struct {
 	zero  int64  // ns on the report's clock
-	unit  string // "s", "ms", "µs" or "ns"
+	unit  string // "s", "ms", "µs" or "ns"; empty where no time is counted
 	after bool   // zero is neither the report's time 0 nor what the caller gave: long numbers were cut
 	ticks []plot.Tick
 }
@@ -106,6 +106,9 @@ func niceStep(span float64, n int) float64 {
 
 // title says what the axis counts.
 func (a timeAxis) title(what string) string {
+	if a.unit == "" {
+		return what
+	}
 	if a.after {
 		what = "after " + scale.Seconds(a.zero)
 	}

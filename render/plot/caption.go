@@ -13,7 +13,7 @@ import (
 // caption says what the eye should find, a paragraph a thought, the most important first.
 func (pic *picture) caption() []string {
 	var out []string
-	for _, s := range []string{pic.peakText(), pic.growthText(), pic.foundText(), pic.troubleText()} {
+	for _, s := range []string{pic.peakText(), pic.holdersText(), pic.theoryText(), pic.growthText(), pic.foundText(), pic.troubleText()} {
 		if s != "" {
 			out = append(out, s)
 		}
@@ -25,6 +25,9 @@ func (pic *picture) peakText() string {
 	lv := pic.level("device")
 	if lv == nil || lv.Peak == 0 && lv.Allocs == 0 {
 		return "No device memory was allocated in the recorded time; memory events were recorded."
+	}
+	if pic.view.level != "" {
+		return pic.tensorPeakText(lv)
 	}
 	s := "Peak: "
 	if lv.Partial {
@@ -60,7 +63,7 @@ func percent(part, whole int64) string {
 // growthText says what stays behind after each steady iteration and what each needs.
 func (pic *picture) growthText() string {
 	var steady, warm, cut []int
-	var nets, needs []int64
+	var nets, needs, device []int64
 	for i := range pic.track.Iterations {
 		it := &pic.track.Iterations[i]
 		switch {
@@ -70,7 +73,8 @@ func (pic *picture) growthText() string {
 			warm = append(warm, it.Index)
 		default:
 			steady = append(steady, it.Index)
-			nets, needs = append(nets, it.Memory.Net), append(needs, it.Memory.Need)
+			m := pic.view.use(&it.Use)
+			nets, needs, device = append(nets, m.Net), append(needs, m.Need), append(device, it.Memory.Net)
 		}
 	}
 	if len(pic.track.Iterations) == 0 {
@@ -81,13 +85,10 @@ func (pic *picture) growthText() string {
 		s = "Growth: unknown, no iteration is steady."
 	} else {
 		net, need := lowerMedian(nets), lowerMedian(needs)
-		switch {
-		case net == 0 && need == 0:
-			s = fmt.Sprintf("Growth: none; steady iterations (%s) neither keep nor need more than they start with (median).", list(steady))
-		case net == 0:
-			s = fmt.Sprintf("Growth: none; steady iterations (%s) end where they start and need %s in between (median).", list(steady), scale.SignedBytes(need))
-		default:
-			s = fmt.Sprintf("Growth: %s an iteration; steady iterations (%s) need %s at their peak (medians).", scale.SignedBytes(net), list(steady), scale.SignedBytes(need))
+		if pic.view.level != "" {
+			s = pic.tensorGrowth(net, need, lowerMedian(device), list(steady))
+		} else {
+			s = levelGrowth(net, need, list(steady))
 		}
 	}
 	var left []string
@@ -101,6 +102,17 @@ func (pic *picture) growthText() string {
 		s += " Left out of medians: " + strings.Join(left, ", ") + "."
 	}
 	return s
+}
+
+// levelGrowth says what the device level gains and needs an iteration, medians over the steady ones.
+func levelGrowth(net, need int64, steady string) string {
+	switch {
+	case net == 0 && need == 0:
+		return fmt.Sprintf("Growth: none; steady iterations (%s) neither keep nor need more than they start with (median).", steady)
+	case net == 0:
+		return fmt.Sprintf("Growth: none; steady iterations (%s) end where they start and need %s in between (median).", steady, scale.SignedBytes(need))
+	}
+	return fmt.Sprintf("Growth: %s an iteration; steady iterations (%s) need %s at their peak (medians).", scale.SignedBytes(net), steady, scale.SignedBytes(need))
 }
 
 // foundText says how the iterations were found, or why none were.
@@ -169,7 +181,7 @@ func (pic *picture) findings() []align.Finding {
 	for _, f := range pic.rep.Findings {
 		pid, known := f.Evidence["pid"].(int64)
 		device, _ := f.Evidence["device"].(int64)
-		if known && (pid != pic.track.PID || device != pic.track.Device) || f.ID == "truncated" || f.ID == "failed_allocs" {
+		if known && (pid != pic.track.PID || device != pic.track.Device) || f.ID == "truncated" || f.ID == "flat_cache" && pic.track.Tensors != nil || f.ID == "failed_allocs" {
 			continue
 		}
 		out = append(out, f)

@@ -23,7 +23,7 @@ type bar struct {
 
 // bars gives each iteration a column, or, where there are more than columns, each column its iterations' lowest and
 // highest. None is left out.
-func bars(its []*align.Iteration, columns int) []bar {
+func (v *view) bars(its []*align.Iteration, columns int) []bar {
 	per := 1
 	for (len(its)+per-1)/per > max(columns, 1) {
 		per++
@@ -32,17 +32,18 @@ func bars(its []*align.Iteration, columns int) []bar {
 	for i := 0; i < len(its); i += per {
 		group := its[i:min(i+per, len(its))]
 		b := bar{first: group[0], last: group[len(group)-1], n: len(group), warmup: true, cut: true}
-		b.low, b.high, b.peak = group[0].Memory.Start, group[0].Memory.Start, group[0].Memory.Peak-1
+		first := v.use(&group[0].Use)
+		b.low, b.high, b.peak = first.Start, first.Start, first.Peak-1
 		for _, it := range group {
-			m := &it.Memory
+			m := v.use(&it.Use)
 			b.low, b.high = min(b.low, m.Start, m.End), max(b.high, m.Start, m.End)
 			b.need = max(b.need, m.Need)
 			if m.Peak > b.peak {
-				b.peak, b.by = m.Peak, setter(it)
+				b.peak, b.by = m.Peak, v.setter(it)
 			}
 			b.warmup, b.cut = b.warmup && it.Warmup, b.cut && it.Truncated
 		}
-		b.start, b.end = b.first.Memory.Start, b.last.Memory.End
+		b.start, b.end = first.Start, v.use(&b.last.Use).End
 		b.grow = b.end > b.start
 		out = append(out, b)
 	}
@@ -61,9 +62,9 @@ type iterationsPanel struct {
 func (pic *picture) newIterations(width vg.Length) iterationsPanel {
 	its := pic.view.its
 	columns := int((width - pic.pt(60)) / pic.pt(3))
-	bs := bars(its, columns)
+	bs := pic.view.bars(its, columns)
 
-	low, high := its[0].Memory.Start, int64(0)
+	low, high := pic.view.use(&its[0].Use).Start, int64(0)
 	grows, shrinks, same, warm, cut, steps := false, false, false, false, false, false
 	for _, b := range bs {
 		low, high = min(low, b.low), max(high, b.high, b.peak)
@@ -73,11 +74,11 @@ func (pic *picture) newIterations(width vg.Length) iterationsPanel {
 		steps = steps || b.need > 0
 		warm, cut = warm || b.warmup, cut || b.cut
 	}
-	title := "Each iteration: level at start and end, and peak"
+	title := "Each iteration: " + pic.levelName() + " at start and end, and peak"
 	per := 1
 	if len(bs) < len(its) {
 		per = bs[0].n
-		title = fmt.Sprintf("Iterations, %d a column: lowest to highest, and peak", per)
+		title = fmt.Sprintf("Iterations, %d a column: %s, lowest to highest, and peak", per, pic.levelName())
 	}
 	if all := len(pic.track.Iterations); all > len(its) {
 		title += fmt.Sprintf(" (%d of %d)", len(its), all)
@@ -124,6 +125,17 @@ func (pic *picture) newIterations(width vg.Length) iterationsPanel {
 		entries = append(entries, entry{"truncated", sample(true, false, true)})
 	}
 	return iterationsPanel{head{title, entries}, bs, per, low, high}
+}
+
+// levelName is the level that the picture is about.
+func (pic *picture) levelName() string {
+	switch {
+	case pic.view.level != "":
+		return "allocated"
+	case pic.track.Tensors != nil && pic.track.Tensors.From == "snapshot":
+		return "device level"
+	}
+	return "level"
 }
 
 // iterations draws a column per iteration: its bar from start to end level, its whisker up to the peak.

@@ -43,7 +43,7 @@ const (
 // What the layout needs at its usual text sizes, in points. Smaller pictures get smaller text.
 const (
 	needW = 700
-	needH = 450
+	needH = 500
 )
 
 // layout is the size of a picture in all units.

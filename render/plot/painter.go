@@ -151,6 +151,10 @@ func (p *painter) hatch(x0, y0, x1, y1 vg.Length, c color.Color) {
 		if xb > xa {
 			path.Move(vg.Point{X: xa, Y: xa - off})
 			path.Line(vg.Point{X: xb, Y: xb - off})
+			if len(path) >= 64 { // the rasterizer's time grows with the square of what one path crosses
+				p.stroke(path, p.pt(0.7), c, nil)
+				path = nil
+			}
 		}
 	}
 	if len(path) > 0 {
@@ -218,6 +222,7 @@ func (p *painter) text(s string, x, y vg.Length, st style) {
 	}
 	runes := []rune(s)
 	last := rune(0)
+	var outlines vg.Path
 	for i := 0; i < len(runes); {
 		j := i
 		for j < len(runes) && plain(runes[j]) {
@@ -237,12 +242,16 @@ func (p *painter) text(s string, x, y vg.Length, st style) {
 		pt := vg.Point{X: x, Y: y}
 		if face := p.fonts.face(r, bold); face == nil {
 			p.stroke(box(pt, size), p.pt(0.7), st.color, nil)
-		} else if path := p.fonts.outline(face, r, pt, size); len(path) > 0 {
-			p.c.Fill(path)
+		} else {
+			outlines = append(outlines, p.fonts.outline(face, r, pt, size)...)
 		}
 		x += vg.Length(p.fonts.advance(r, bold)) * size
 		last = r
 		i++
+	}
+	if len(outlines) > 0 { // at once: a fill costs more than a glyph
+		p.c.SetColor(st.color)
+		p.c.Fill(outlines)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
+	"nsysmem/render/scale"
 )
 
 // A picture is being drawn.
@@ -24,6 +25,8 @@ type picture struct {
 	scale  timeScale       // of the timeline
 	bigs   []align.Curve   // curves of the enlarged iteration
 	byIter [][]*align.Span // spans of each place in Track.Iterations
+	source *source         // what is stacked; nil for nothing
+	memory *segmentMap     // of the segments view; nil else
 }
 
 // setCurves sorts the curves out to the panels, and shrinks the timeline to where the data are unless the user chose it.
@@ -44,6 +47,7 @@ func (pic *picture) setCurves(curves [][]align.Curve) error {
 		pic.shrink()
 	}
 	pic.scale = v.scale(pic.o)
+	pic.source = pic.newSource()
 	pic.byIter = make([][]*align.Span, len(pic.track.Iterations))
 	for i := range pic.track.Spans {
 		s := &pic.track.Spans[i]
@@ -104,7 +108,7 @@ func (pic *picture) shrink() {
 
 // draw draws everything: title, caption and legend of the phases over the panels.
 func (pic *picture) draw() {
-	m := pic.pt(12)
+	v, m := pic.view, pic.pt(12)
 	x0, x1 := m, pic.w-m
 	y := pic.h - m
 
@@ -119,7 +123,13 @@ func (pic *picture) draw() {
 	// The caption may take a fifth of the picture.
 	said := style{size: normal, color: ink}
 	room := max(int(float64(pic.h)*0.2/float64(pic.pt(13))), 1)
+	if pic.track.Theory != nil {
+		room++ // it was asked for
+	}
 	paragraphs := pic.caption()
+	if pic.memory != nil {
+		paragraphs = pic.memory.caption(pic)
+	}
 	for i, paragraph := range paragraphs {
 		left := room - (len(paragraphs) - i - 1) // every paragraph gets a line if there is one
 		if room < 1 {
@@ -133,27 +143,40 @@ func (pic *picture) draw() {
 	}
 	y -= pic.pt(6)
 
+	if pic.memory != nil {
+		head, _ := pic.stackLegend()
+		y = pic.headed(head, pic.segmentLegend(pic.memory), x0, x1, y)
+		pic.segments(pic.memory, x0, m, x1, y)
+		return
+	}
 	if entries := pic.phaseLegend(); len(entries) > 0 {
 		head := "Phases:"
 		if len(pic.track.Iterations) == 0 {
 			head = "Ranges:"
 		}
-		for _, it := range pic.view.its {
-			if len(it.Phases) > 0 {
-				if it.Phases[0].Inferred {
-					head = "Phases (inferred):"
-				}
-				break
-			}
+		if pic.inferredNames() {
+			head = "Phases (inferred):"
 		}
-		st := style{size: small, bold: true, color: ink}
-		y -= pic.pt(10)
-		pic.text(head, x0, y, st)
-		rows := pic.legend(entries, x0+pic.width(head, st)+pic.pt(8), x1, y, 2, false)
-		y -= pic.pt(13) * vg.Length(rows-1)
-		y -= pic.pt(8)
+		if pic.source != nil && v.stack == "phase" {
+			head, entries = pic.bornLegend(head, entries)
+		}
+		y = pic.headed(head, entries, x0, x1, y)
+	}
+	if pic.source != nil && v.stack != "phase" {
+		if head, entries := pic.stackLegend(); len(entries) > 0 {
+			y = pic.headed(head, entries, x0, x1, y)
+		}
 	}
 	pic.panels(x0, m, x1, y)
+}
+
+// headed writes a legend with its head in front, under y, and returns how far down it went.
+func (pic *picture) headed(head string, entries []entry, x0, x1, y vg.Length) vg.Length {
+	st := style{size: small, bold: true, color: ink}
+	y -= pic.pt(10)
+	pic.text(head, x0, y, st)
+	rows := pic.legend(entries, x0+pic.width(head, st)+pic.pt(8), x1, y, 2, false)
+	return y - pic.pt(13)*vg.Length(rows-1) - pic.pt(6)
 }
 
 // panels shares the rest of the picture out.
@@ -166,7 +189,11 @@ func (pic *picture) panels(x0, y0, x1, y1 vg.Length) {
 	}
 	mid := y1
 	if v.timeline {
-		mid = y0 + (y1-y0)*0.46
+		lower := vg.Length(0.46)
+		if y1-y0 < pic.pt(360) { // titles and axes take the same from a small picture
+			lower = 0.49
+		}
+		mid = y0 + (y1-y0)*lower
 		pic.timeline(x0, mid+pic.pt(4), x1, y1)
 		mid -= pic.pt(4)
 	}
@@ -196,6 +223,9 @@ func (pic *picture) title() string {
 		return clean(pic.o.Title)
 	}
 	what := ": device memory by iteration and phase"
+	if pic.memory != nil {
+		return clean(base(pic.rep.Source.Path)) + ": segments and blocks of PyTorch's allocator at " + scale.Seconds(pic.memory.at)
+	}
 	if len(pic.track.Iterations) == 0 {
 		what = ": device memory over time"
 	}
@@ -225,7 +255,11 @@ func (pic *picture) subtitle() string {
 			}
 		}
 	}
-	s += " · allocations traced: what the program allocated, without the CUDA context and other processes"
+	if pic.memory != nil {
+		s += " · from PyTorch's memory snapshot; equal lengths are equal bytes within a pool"
+	} else {
+		s += " · allocations traced: what the program allocated, without the CUDA context and other processes"
+	}
 	if pic.o.Title != "" {
 		s = base(pic.rep.Source.Path) + " · " + s
 	}
@@ -314,14 +348,15 @@ func (pic *picture) where(t int64) string {
 }
 
 // setter is the top-level phase that set an iteration's peak: "(other)" where none did.
-func setter(it *align.Iteration) string {
-	best := align.OtherPhase
+func (v *view) setter(it *align.Iteration) string {
+	best, whole := align.OtherPhase, v.use(&it.Use)
 	for i := range it.Phases {
 		ph := &it.Phases[i]
-		if ph.Depth != 1 || ph.Path == align.OtherPhase || ph.Memory.Peak != it.Memory.Peak {
+		m := v.use(&ph.Use)
+		if ph.Depth != 1 || ph.Path == align.OtherPhase || m.Peak != whole.Peak {
 			continue
 		}
-		if ph.Memory.PeakAt == it.Memory.PeakAt {
+		if m.PeakAt == whole.PeakAt {
 			return ph.Path
 		}
 		if best == align.OtherPhase {

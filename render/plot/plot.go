@@ -14,11 +14,14 @@ import (
 
 // Options say what a picture shows and how. The zero value is the whole picture at its usual size.
 type Options struct {
-	View       string  // "timeline", "iterations", "steady" or "all"; empty for all
+	View       string  // "timeline", "iterations", "steady" or "all"; empty for all; or "segments", a map of the allocator's memory
 	From       int64   // ns on the report's clock; start of the timeline, and 0 with To 0 for where the track's data start
 	To         int64   // ns; end of the timeline
 	Iterations *[2]int // first and last number (align.Iteration.Index) shown, both included; nil for all
 	Linear     bool    // keep one time scale where the iterations would be too narrow on it
+	Stack      string  // "category", "phase", "kind" or "none"; empty for category where tensors are known
+	At         string  // of the segments view: "peak" (of what tensors hold), "reserved" (peak), "oom" or "time"; empty for peak
+	AtTime     int64   // ns on the report's clock, for At "time"
 	SinceFirst bool    // count the timeline's axis from the first event in view, not from the report's time 0
 
 	Size  Size   // of the whole picture; the zero value is 1600 by 1000 pixels
@@ -64,6 +67,9 @@ func Write(w io.Writer, format string, rep *align.Report, track *align.Track, cu
 	pic := &picture{painter: p, rep: rep, track: track, view: view, palette: newPalette(track), o: o}
 	if err := pic.setCurves(curves); err != nil {
 		return nil, err
+	}
+	if view.segments {
+		pic.memory = pic.newSegments()
 	}
 	pic.draw()
 	data, err := p.bytes()
@@ -122,11 +128,14 @@ func Windows(rep *align.Report, track *align.Track, o Options) ([]align.Window, 
 // A view is what part of a track a picture shows.
 type view struct {
 	timeline, iterations, steady bool
+	segments                     bool // a picture of its own
 
-	from, to int64 // ns; the timeline's stretch
-	fixed    bool  // the user chose it; otherwise it shrinks to where the data are
-	chosen   bool  // by time, not by iterations
-	columns  int   // pixel columns over the whole picture
+	from, to int64  // ns; the timeline's stretch
+	fixed    bool   // the user chose it; otherwise it shrinks to where the data are
+	chosen   bool   // by time, not by iterations
+	columns  int    // pixel columns over the whole picture
+	stack    string // what the tensors are stacked by: "category", "phase", "kind"; empty for no stack
+	level    string // "allocated" where the picture is about what tensors hold; empty for the device level
 	o        Options
 
 	its    []*align.Iteration // those shown, in time order
@@ -188,6 +197,9 @@ func (v *view) scale(o Options) timeScale {
 
 func newView(rep *align.Report, track *align.Track, o Options, l layout) (*view, error) {
 	v := &view{big: -1, columns: l.columns, o: o}
+	if err := v.pickStack(rep, track, o); err != nil {
+		return nil, err
+	}
 	switch o.View {
 	case "", "all":
 		v.timeline, v.iterations, v.steady = true, len(track.Iterations) > 0, len(track.Iterations) > 0
@@ -197,8 +209,10 @@ func newView(rep *align.Report, track *align.Track, o Options, l layout) (*view,
 		v.iterations = true
 	case "steady":
 		v.steady = true
+	case "segments":
+		return v, v.pickSegments(rep, track, o)
 	default:
-		return nil, fmt.Errorf("plot: unknown view %q: use timeline, iterations, steady or all", o.View)
+		return nil, fmt.Errorf("plot: unknown view %q: use timeline, iterations, steady, segments or all", o.View)
 	}
 	if len(track.Iterations) == 0 && !v.timeline {
 		why := track.IterationsFrom.Why
@@ -217,6 +231,22 @@ func newView(rep *align.Report, track *align.Track, o Options, l layout) (*view,
 		v.pickSteady()
 	}
 	return v, nil
+}
+
+// pickSegments prepares the view of the allocator's memory, which is of one moment.
+func (v *view) pickSegments(rep *align.Report, track *align.Track, o Options) error {
+	v.segments = true
+	if o.Stack == "kind" || o.Stack == "none" {
+		return fmt.Errorf("plot: segments by %s: use --stack category or phase", o.Stack)
+	}
+	if err := checkMoment(rep, track, o); err != nil {
+		return err
+	}
+	if v.stack == "" {
+		v.stack = "category"
+	}
+	v.from, v.to, v.fixed = rep.Source.Start, max(rep.Source.End, rep.Source.Start+1), true
+	return v.pickIterations(rep, track, Options{})
 }
 
 func (v *view) pickIterations(rep *align.Report, track *align.Track, o Options) error {

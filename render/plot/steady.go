@@ -19,7 +19,7 @@ func (v *view) pickSteady() {
 		}
 	}
 	if len(steady) > 0 {
-		sort.SliceStable(steady, func(a, b int) bool { return v.its[steady[a]].Memory.Need < v.its[steady[b]].Memory.Need })
+		sort.SliceStable(steady, func(a, b int) bool { return v.use(&v.its[steady[a]].Use).Need < v.use(&v.its[steady[b]].Use).Need })
 		v.big = steady[(len(steady)-1)/2]
 		v.bigWhy = fmt.Sprintf("median need of %d steady", len(steady))
 		if len(steady) == 1 {
@@ -44,13 +44,14 @@ const maxRows = 4
 // steadyPanel is the panel of the enlarged iteration before it is drawn.
 type steadyPanel struct {
 	head
-	it     *align.Iteration
-	spans  []*align.Span
-	depth  int          // of the deepest phase
-	rows   int          // how many depths are drawn
-	device *align.Curve // nil where no curve was given
-	a      plotArea
-	peak   int64 // bytes; highest level in it
+	it               *align.Iteration
+	spans            []*align.Span
+	depth            int          // of the deepest phase
+	rows             int          // how many depths are drawn
+	device, reserved *align.Curve // nil where no curve was given
+	cut              bool         // the device level lies above the panel
+	a                plotArea
+	peak             int64 // bytes; highest level in it
 }
 
 // bandHeight is the height of a row of phases, in points of the layout.
@@ -68,24 +69,41 @@ func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
 	for s.rows > 1 && height-pic.pt(60+bandHeight*float64(s.rows)) < pic.pt(75) { // a small picture shows fewer depths
 		s.rows--
 	}
-	s.title = fmt.Sprintf("Iteration %d enlarged (%s), %s", it.Index, v.bigWhy, scale.Duration(it.End-it.Start))
+	inferred := ""
+	if pic.inferredNames() {
+		inferred = " (inferred)"
+	}
+	s.title = fmt.Sprintf("Iteration %d%s enlarged (%s), %s", it.Index, inferred, v.bigWhy, scale.Duration(it.End-it.Start))
 	s.a = plotArea{from: it.Start, to: max(it.End, it.Start+1)}
 	s.a.scale = linear(s.a.from, s.a.to)
 
 	for i := range pic.bigs {
-		if pic.bigs[i].Kind == "device" {
+		switch pic.bigs[i].Kind {
+		case "device":
 			s.device = &pic.bigs[i]
+		case "reserved":
+			s.reserved = &pic.bigs[i]
 		}
 	}
-	low, high := it.Memory.Start, it.Memory.Peak
+	use := v.use(&it.Use)
+	low, high := use.Start, use.Peak
 	if s.device != nil {
 		st := newStairs(*s.device, s.a.scale, max(int(width/pic.pixel), 1))
 		low, high = min(low, st.low), max(high, st.high)
 	}
+	// A cache many times what the tensors hold would leave them no room.
+	if over := 3 * use.Peak; v.level != "" && use.Peak > 0 && high > over {
+		s.title += ", device level " + scale.Bytes(high) + " above the panel"
+		high, s.cut = use.Peak+use.Peak/2, true
+	}
 	s.peak = high
-	s.a.low, s.a.high = byteRange(low, high, true)
+	s.a.low, s.a.high = byteRange(low, high, pic.source == nil) // areas begin at 0
 	if s.a.low > 0 {
 		s.title += " (axis does not start at 0)"
+	}
+
+	if pic.source != nil && !v.timeline { // else the timeline's legend has them
+		s.entries = pic.steadyLegend(s.device, s.reserved)
 	}
 
 	// Nested phases whose bands are too narrow for their names are named in the legend.
@@ -130,30 +148,30 @@ func (pic *picture) steady(panel steadyPanel, x0, y0, x1, y1 vg.Length) {
 	}
 
 	// Phases tint the ground of the panel, so that a step is seen to belong to one.
-	for _, s := range spans {
-		if s.Depth == 1 {
-			pic.fill(a.x(s.Start), a.y0, a.x(s.End), a.y1, mix(pic.palette.color(s.Path), white, 0.86))
+	if pic.source != nil {
+		pic.steadyStack(panel, a, cols)
+	} else {
+		for _, s := range spans {
+			if s.Depth == 1 {
+				pic.fill(a.x(s.Start), a.y0, a.x(s.End), a.y1, mix(pic.palette.color(s.Path), white, 0.86))
+			}
 		}
+		pic.yAxis(a)
 	}
-	pic.yAxis(a)
-	if device != nil {
+	switch {
+	case pic.source != nil && pic.view.level != "":
+	case device != nil:
 		s := newStairs(*device, a.scale, cols)
-		s.draw(pic.painter, a, ink, pic.pt(1.3), nil)
+		width := pic.pt(1.3)
+		if pic.source != nil {
+			width = pic.pt(0.8)
+		}
+		s.draw(pic.painter, a, ink, width, nil)
 		if s.high > 0 {
 			x := a.x0 + (a.x1-a.x0)/vg.Length(len(s.columns))*(vg.Length(s.topColumn())+0.5)
-			y := a.y(s.high)
-			pic.disc(vg.Point{X: x, Y: y}, pic.pt(3.2), white)
-			pic.disc(vg.Point{X: x, Y: y}, pic.pt(2.4), ink)
-			label := "peak " + scale.Bytes(it.Memory.Peak) + ", " + scale.SignedBytes(it.Memory.Need) + " over the start"
-			if it.Memory.Need == 0 {
-				label = "level at its start is its peak, " + scale.Bytes(it.Memory.Peak)
-				if s.low == s.high {
-					label = "flat at " + scale.Bytes(it.Memory.Peak)
-				}
-			}
-			pic.callout(label, x, y, a)
+			pic.mark(peakLabel(&it.Memory, s.low == s.high), x, a.y(s.high), a)
 		}
-	} else {
+	default:
 		pic.note("no curve", a)
 	}
 	for i := range pic.track.Failed {
@@ -176,6 +194,95 @@ func (pic *picture) steady(panel steadyPanel, x0, y0, x1, y1 vg.Length) {
 	// The title counts from this iteration's start in any case.
 	axis := newTimeAxis(a.from, a.to, it.Start, 0, int((a.x1-a.x0)/pic.pt(55)))
 	pic.xAxis(a, axisY, axis, what)
+}
+
+// peakLabel says how high a level comes within an iteration.
+func peakLabel(m *align.MemoryUse, flat bool) string {
+	switch {
+	case flat:
+		return "flat at " + scale.Bytes(m.Peak)
+	case m.Need == 0:
+		return "level at its start is its peak, " + scale.Bytes(m.Peak)
+	}
+	return "peak " + scale.Bytes(m.Peak) + ", " + scale.SignedBytes(m.Need) + " over the start"
+}
+
+// steadyLegend names the lines and gaps over the tensors of an enlarged iteration that stands alone.
+func (pic *picture) steadyLegend(device, reserved *align.Curve) []entry {
+	it := pic.view.its[pic.view.big]
+	whole := linear(it.Start, it.End)
+	var lines []stairs
+	deviceAt, reservedAt := -1, -1
+	if device != nil {
+		deviceAt = 0
+		lines = append(lines, newStairs(*device, whole, pic.view.columns))
+	}
+	if reserved != nil && pic.view.level != "" {
+		reservedAt = len(lines)
+		lines = append(lines, newStairs(*reserved, whole, pic.view.columns))
+	}
+	entries := pic.gapLegend(lines, deviceAt, reservedAt, max(pic.highest(lines), 1))
+	return append(entries, pic.timelineLegend(lines, func(stairs) bool { return false }, 0, nil)...)
+}
+
+// highest is the highest level of some lines.
+func (pic *picture) highest(lines []stairs) int64 {
+	top := int64(0)
+	for _, s := range lines {
+		top = max(top, s.high)
+	}
+	return top
+}
+
+// steadyStack draws the tensors of the enlarged iteration, with the levels over them.
+func (pic *picture) steadyStack(panel steadyPanel, a plotArea, cols int) {
+	var lines []stairs
+	deviceAt, reservedAt := -1, -1
+	if panel.device != nil {
+		deviceAt = len(lines)
+		lines = append(lines, newStairs(*panel.device, a.scale, cols))
+	}
+	if panel.reserved != nil {
+		reservedAt = len(lines)
+		lines = append(lines, newStairs(*panel.reserved, a.scale, cols))
+	}
+	if panel.cut {
+		deviceAt = -1
+		if reservedAt >= 0 && lines[reservedAt].low > a.high {
+			reservedAt = -1
+		}
+	}
+	stack := pic.source.stack(a.scale, cols)
+	pic.gaps(lines, deviceAt, reservedAt, a)
+	stack.draw(pic.painter, a)
+	pic.yAxis(a)
+	outer := 0
+	for _, s := range panel.spans {
+		if s.Depth == 1 {
+			outer++
+		}
+	}
+	for _, s := range panel.spans { // where phases begin and end
+		if s.Depth == 1 && outer <= 16 {
+			for _, t := range [2]int64{s.Start, s.End} {
+				pic.line(pic.pt(0.5), faint, []float64{1, 2}, vg.Point{X: a.x(t), Y: a.y0}, vg.Point{X: a.x(t), Y: a.y1})
+			}
+		}
+	}
+	if pic.view.level == "" {
+		return // the device level is drawn as without a stack
+	}
+	for _, i := range []int{deviceAt, reservedAt} {
+		if i >= 0 {
+			l := look(lines[i].kind)
+			lines[i].draw(pic.painter, a, l.color, pic.pt(1.2), l.dashes)
+		}
+	}
+	use := pic.view.use(&panel.it.Use)
+	if stack.high > 0 {
+		x := a.x0 + (a.x1-a.x0)/vg.Length(cols)*(vg.Length(stack.highest())+0.5)
+		pic.markClear("allocated: "+peakLabel(use, use.Need == 0 && stack.flat()), "allocated: "+scale.Bytes(use.Peak), x, a.y(stack.high), lines, -1, a)
+	}
 }
 
 // bands are the calls of the phases of an iteration, or its phases where the calls are not known.

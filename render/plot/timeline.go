@@ -23,8 +23,8 @@ var looks = map[string]lineLook{
 	"managed":   {"managed", color.RGBA{0xAA, 0x33, 0x77, 0xFF}, []float64{7, 2}},
 	"pinned":    {"pinned host", color.RGBA{0x00, 0x77, 0x5A, 0xFF}, []float64{3, 2}},
 	"pageable":  {"pageable host", color.RGBA{0x80, 0x80, 0x10, 0xFF}, []float64{1.5, 2}},
-	"allocated": {"tensors (PyTorch allocated)", color.RGBA{0x00, 0x72, 0xB2, 0xFF}, []float64{4, 1.5}},
-	"reserved":  {"cache (PyTorch reserved)", color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []float64{8, 1.5}},
+	"allocated": {"allocated (tensors)", color.RGBA{0x00, 0x72, 0xB2, 0xFF}, []float64{4, 1.5}},
+	"reserved":  {"reserved by PyTorch", color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []float64{8, 1.5}},
 	"pool size": {"pool size", color.RGBA{0xB0, 0x4A, 0x00, 0xFF}, []float64{9, 2, 2, 2}},
 	"pool used": {"pool in use", color.RGBA{0x20, 0x60, 0xC0, 0xFF}, []float64{5, 2, 1.5, 2}},
 }
@@ -44,14 +44,20 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 
 	// 1. Which lines there are, and how high the panel goes.
 	var lines []stairs
-	deviceAt := -1
+	deviceAt, reservedAt := -1, -1
 	top := int64(0)
 	for _, c := range pic.time {
+		if pic.source != nil && c.Kind == pic.view.level {
+			continue // the top of the stack
+		}
 		s := newStairs(c, ts, cols)
 		if c.Kind == "device" {
 			deviceAt = len(lines)
 		} else if s.high == 0 {
 			continue
+		}
+		if c.Kind == "reserved" && pic.source != nil {
+			reservedAt = len(lines)
 		}
 		top = max(top, s.high)
 		lines = append(lines, s)
@@ -70,9 +76,13 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 			inView = append(inView, f)
 		}
 	}
-	entries := pic.timelineLegend(lines, tiny, capacity, inView)
+	entries := append(pic.gapLegend(lines, deviceAt, reservedAt, top), pic.timelineLegend(lines, tiny, capacity, inView)...)
+	theory := pic.theoryLevel(top)
+	if theory > 0 {
+		entries = append(entries, entry{pic.theoryLabel(), pic.lineSample(theoryLine, 1.2, theoryDashes)})
+	}
 	a := plotArea{from: v.from, to: v.to, scale: ts}
-	a.y1 = pic.header(head{"Level over time", entries}, x0, x1, y1, false)
+	a.y1 = pic.header(head{pic.timelineTitle(), entries}, x0, x1, y1, false)
 
 	strips := vg.Length(0)
 	row := pic.pt(13)
@@ -115,8 +125,13 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 		}
 	}
 
-	// 3. Ground: area under the device level, grid, bounds of the iterations.
-	if deviceAt >= 0 {
+	// 3. Ground: area under the device level, or the stack below the gaps; grid, bounds of the iterations.
+	var stack *stacked
+	if pic.source != nil {
+		stack = pic.source.stack(ts, cols)
+		pic.gaps(lines, deviceAt, reservedAt, a)
+		stack.draw(pic.painter, a)
+	} else if deviceAt >= 0 {
 		lines[deviceAt].drawGround(pic.painter, a, under)
 	}
 	pic.yAxis(a)
@@ -139,14 +154,26 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 		y := a.y(capacity)
 		pic.line(pic.pt(1.2), card, []float64{6, 3}, vg.Point{X: a.x0, Y: y}, vg.Point{X: a.x1, Y: y})
 	}
+	if theory > 0 {
+		y := a.y(theory)
+		pic.line(pic.pt(1.2), theoryLine, theoryDashes, vg.Point{X: a.x0, Y: y}, vg.Point{X: a.x1, Y: y})
+	}
 	for i, s := range lines {
-		if i != deviceAt && !tiny(s) {
+		if i != deviceAt && i != reservedAt && !tiny(s) {
 			l := look(s.kind)
 			s.draw(pic.painter, a, l.color, pic.pt(1.2), l.dashes)
 		}
 	}
 	if deviceAt >= 0 {
-		lines[deviceAt].draw(pic.painter, a, ink, pic.pt(1.2), nil)
+		width := pic.pt(1.2)
+		if stack != nil && v.level == "" {
+			width = pic.pt(0.8) // the edge of the stack
+		}
+		lines[deviceAt].draw(pic.painter, a, ink, width, nil)
+	}
+	if reservedAt >= 0 { // where nothing lies outside PyTorch, both are one line, and both are to be seen
+		l := look("reserved")
+		lines[reservedAt].draw(pic.painter, a, l.color, pic.pt(1.2), l.dashes)
 	}
 	if len(pic.time) == 0 || top == 0 {
 		pic.note("no bytes are traced as live in this time", a)
@@ -154,7 +181,10 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 
 	// 5. Marks: failed allocations, the peak.
 	pic.failedMarks(inView, lines, deviceAt, a, cols)
-	if deviceAt >= 0 {
+	switch {
+	case stack != nil && v.level != "":
+		pic.stackMark(stack, lines, deviceAt, a)
+	case deviceAt >= 0:
 		pic.peakMark(lines[deviceAt], a)
 	}
 
@@ -175,6 +205,9 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	if pic.o.SinceFirst {
 		zero = pic.firstEvent()
 		what = "since the first event in view, at " + scale.Seconds(zero)
+	}
+	if pic.inferredNames() {
+		what += "; iterations and phases are inferred from GPU work"
 	}
 	axis := ts.axis(zero, a.x1-a.x0, pic.pt(65))
 	if ts.squeezed {
@@ -212,8 +245,14 @@ func (pic *picture) timelineLegend(lines []stairs, tiny func(stairs) bool, capac
 	for _, s := range lines {
 		l := look(s.kind)
 		label := l.label
+		if s.kind == "device" && pic.view.level != "" {
+			label = "device (all traced)"
+		}
 		if lv := pic.level(s.kind); lv != nil && lv.Partial {
 			label += " (partial: at least)"
+		}
+		if tiny(s) && s.high < 64<<10 && pic.source != nil {
+			continue
 		}
 		if tiny(s) {
 			label += ", at most " + scale.Bytes(s.high)
@@ -306,11 +345,9 @@ func (pic *picture) peakMark(s stairs, a plotArea) {
 	}
 	x := a.x0 + (a.x1-a.x0)/vg.Length(len(s.columns))*(vg.Length(s.topColumn())+0.5)
 	label := "highest in view " + scale.Bytes(s.high)
-	if lv := pic.level("device"); lv != nil && lv.Peak == s.high {
+	if lv := pic.level("device"); lv != nil && lv.Peak == s.high && lv.PeakAt >= a.from && lv.PeakAt <= a.to {
 		at := lv.PeakAt
-		if at >= a.from && at <= a.to {
-			x = a.x(at)
-		}
+		x = a.x(at)
 		label = "peak "
 		if lv.Partial {
 			label = "peak at least "
@@ -320,10 +357,10 @@ func (pic *picture) peakMark(s stairs, a plotArea) {
 			label += " " + w
 		}
 	}
-	y := a.y(s.high)
-	pic.disc(vg.Point{X: x, Y: y}, pic.pt(3.4), white)
-	pic.disc(vg.Point{X: x, Y: y}, pic.pt(2.6), ink)
-	pic.callout(label, x, y, a)
+	if pic.view.level != "" {
+		label = "device level: " + label
+	}
+	pic.mark(label, x, a.y(s.high), a)
 }
 
 // strip draws the numbered iterations between y0 and y1.

@@ -15,6 +15,9 @@ import (
 // numbers never do. The error is the writer's.
 func WriteCSV(w io.Writer, rep *align.Report) error {
 	t := &csvTable{out: output{w: w}, c: rep.Collected, others: otherLevels(rep)}
+	for _, tr := range rep.Tracks {
+		t.gaps = t.gaps || HasTensorLevels(tr)
+	}
 	t.header()
 	for _, tr := range rep.Tracks {
 		for i := range tr.Iterations {
@@ -54,6 +57,7 @@ type csvTable struct {
 	out    output
 	c      align.Collected
 	others []string
+	gaps   bool // with what lies between the levels allocated, reserved and traced
 	begun  bool // the row has a cell
 }
 
@@ -75,6 +79,10 @@ func (t *csvTable) header() {
 		for _, f := range memoryFigures {
 			t.text(strings.ReplaceAll(o, " ", "_") + "_" + f.key)
 		}
+	}
+	if t.gaps {
+		t.text("unused_end_bytes")
+		t.text("outside_end_bytes")
 	}
 	t.end()
 }
@@ -104,7 +112,7 @@ func (t *csvTable) row(rep *align.Report, tr *align.Track, it *align.Iteration, 
 		t.text(p.Path)
 		t.int(int64(p.Depth))
 		t.int(int64(p.Calls))
-		if p.Inferred {
+		if p.Inferred || inferredIterations(tr) {
 			t.text("inferred")
 		} else {
 			t.text("nvtx")
@@ -125,13 +133,22 @@ func (t *csvTable) row(rep *align.Report, tr *align.Track, it *align.Iteration, 
 		}
 		csvFigures(t, o, memoryFigures, t.c.Memory && o != nil)
 	}
+	if t.gaps {
+		if unused, outside, ok := LevelGaps(u); ok {
+			t.int(unused)
+			t.int(outside)
+		} else {
+			t.empty()
+			t.empty()
+		}
+	}
 	t.end()
 	t.out.spill()
 }
 
 // iterationSource says where a track's iterations come from, in the words that phases use.
 func iterationSource(tr *align.Track) string {
-	if tr.IterationsFrom.How == "kernels" {
+	if inferredIterations(tr) {
 		return "inferred"
 	}
 	return "nvtx"

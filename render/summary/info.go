@@ -23,7 +23,8 @@ type Info struct {
 	Devices    []Device     // of the machine
 	Iterations []Iterations // one for each track
 	Families   []align.Family
-	Notes      []string // such as how well inferred phases agree with annotated ones
+	Snapshot   *SnapshotInfo // nil where none was given
+	Notes      []string      // such as how well inferred phases agree with annotated ones
 	Findings   []align.Finding
 	Warnings   []align.Warning // those of the profiler itself too
 }
@@ -99,6 +100,9 @@ func WriteInfo(w io.Writer, info *Info, width int, color bool) error {
 	p.processes(info)
 	p.devices(info)
 	p.families(info)
+	if info.Snapshot != nil {
+		p.snapshot(info.Snapshot)
+	}
 	for _, n := range info.Notes {
 		p.blank()
 		p.para("", n)
@@ -367,6 +371,7 @@ func WriteInfoJSON(w io.Writer, info *Info) error {
 		e.raw("}")
 	}
 	e.raw("],\n")
+	e.snapshot(info.Snapshot)
 	e.remarks(info.Findings, info.Warnings)
 	e.raw("}\n")
 	return e.out.close()

@@ -165,6 +165,7 @@ func (e *encoder) track(t *align.Track, families []align.Family) {
 	}
 	e.raw("],\n \"attribution\":")
 	e.attribution(&t.Attribution)
+	e.tensors(t)
 	e.raw(",\n \"total\":{")
 	e.use(&t.Total, true)
 	e.raw("}}")
@@ -375,6 +376,8 @@ func (e *encoder) rangeUse(r *align.RangeUse) {
 	e.textOrNull(r.Domain)
 	e.raw(`,"tid":`)
 	e.intOrNull(r.TID)
+	e.raw(`,"calls":`)
+	e.int(int64(r.Calls))
 	e.raw(`,"start_ns":`)
 	e.int(r.Start)
 	e.raw(`,"end_ns":`)
@@ -443,6 +446,13 @@ func (e *encoder) use(u *align.Use, timed bool) {
 		e.text(o.Level)
 		e.raw(":")
 		e.memory(&o.MemoryUse, timed)
+	}
+	if unused, outside, ok := LevelGaps(u); ok && timed {
+		e.raw(`,"gaps":{"unused_end_bytes":`)
+		e.int(unused)
+		e.raw(`,"outside_end_bytes":`)
+		e.int(outside)
+		e.raw("}")
 	}
 	e.raw(`,"gpu":`)
 	if knowsGPU(&e.c) {

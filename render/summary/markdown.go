@@ -96,6 +96,7 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 			m.row("pool size", "", scale.Bytes(p.PeakSize), scale.Bytes(p.EndSize), "", "", "")
 			m.row("pool used", "", scale.Bytes(p.PeakUsed), scale.Bytes(p.EndUsed), "", "", "")
 		}
+		m.inferred(t)
 		m.line("")
 	}
 	m.line("Iterations: " + md(IterationsFromText(t)))
@@ -113,6 +114,7 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 				m.bytes(u.Need), scale.Duration(it.End-it.Start), known(m.c.Kernels, countText(it.GPU.Kernels)),
 				known(m.c.Kernels, scale.Duration(it.GPU.KernelNS)), flags(it))
 		}
+		m.inferred(t)
 	}
 	if len(t.Phases) > 0 {
 		m.head(3, "Phases over steady iterations")
@@ -128,6 +130,7 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 				known(m.c.Kernels, countText(p.Median.GPU.Kernels)), known(m.c.Kernels, scale.Duration(p.Median.GPU.KernelNS)))
 		}
 	}
+	m.tensors(rep, t)
 	if len(t.Failed) > 0 {
 		m.head(3, fmt.Sprintf("Failed allocations (%d)", len(t.Failed)))
 		m.begin(3, "Call", "Returned", "In", "At")
@@ -135,6 +138,7 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 			f := &t.Failed[i]
 			m.row(md(f.Call), ReturnText(f.Return), md(failedPlace(t, f)), scale.Duration(f.Time-rep.Source.Start))
 		}
+		m.inferred(t)
 		if n := len(t.Failed) - textFailed; n > 0 {
 			m.line("")
 			m.line(fmt.Sprintf("And %d more.", n))

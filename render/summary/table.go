@@ -11,15 +11,17 @@ import (
 // A column of a text table.
 type column struct {
 	head  string
-	left  bool // flush left
-	rank  int  // the column with the highest rank goes first where the width is short; 0 stays
-	min   int  // cells may be cut to so many; 0 for never
+	over  string // what columns side by side have in common, on a line above their heads; empty for none
+	left  bool   // flush left
+	rank  int    // the column with the highest rank goes first where the width is short; 0 stays
+	min   int    // cells may be cut to so many; 0 for never
 	cells []string
 }
 
 // textTable lays out columns in a given number of terminal cells.
 type textTable struct {
-	cols []*column
+	cols  []*column
+	heads int // lines above the first row, once it is laid out
 }
 
 func (t *textTable) add(c column) *column {
@@ -30,8 +32,8 @@ func (t *textTable) add(c column) *column {
 // gap is what parts two columns.
 const gap = 2
 
-// lines lays the table out: the header line first, then one line a row, and the heads of the columns for which there
-// was no room.
+// lines lays the table out: the header line first, two where columns have something over them, then
+// one line a row, and the heads of the columns for which there was no room.
 //
 //  1. Columns that are empty throughout are left out.
 //  2. While the rest is too wide, names are cut, down to each column's least width.
@@ -47,8 +49,11 @@ func (t *textTable) lines(room int) (lines []string, dropped []string) {
 	for {
 		widths = widths[:0]
 		total := gap * (len(cols) - 1)
-		for _, c := range cols {
+		for i, c := range cols {
 			w := displayWidth(c.head)
+			if (i == 0 || cols[i-1].over != c.over) && (i+1 == len(cols) || cols[i+1].over != c.over) {
+				w = max(w, displayWidth(c.over)) // it has it for itself
+			}
 			for _, s := range c.cells {
 				w = max(w, displayWidth(s))
 			}
@@ -80,7 +85,7 @@ func (t *textTable) lines(room int) (lines []string, dropped []string) {
 		if worst < 0 {
 			break
 		}
-		dropped = append(dropped, cols[worst].head)
+		dropped = append(dropped, strings.TrimSpace(cols[worst].over+" "+cols[worst].head))
 		cols = slices.Delete(cols, worst, worst+1)
 	}
 	rows := 0
@@ -88,6 +93,10 @@ func (t *textTable) lines(room int) (lines []string, dropped []string) {
 		rows = max(rows, len(c.cells))
 	}
 	slices.Reverse(dropped)
+	t.heads = 1
+	if over := overLine(cols, widths); over != "" {
+		lines, t.heads = append(lines, over), 2
+	}
 	for r := -1; r < rows; r++ {
 		var b strings.Builder
 		for i, c := range cols {
@@ -112,6 +121,39 @@ func (t *textTable) lines(room int) (lines []string, dropped []string) {
 		lines = append(lines, strings.TrimRight(b.String(), " "))
 	}
 	return lines, dropped
+}
+
+// overLine is the line above the heads; empty where no column has anything over it.
+func overLine(cols []*column, widths []int) string {
+	var b strings.Builder
+	some := false
+	for i := 0; i < len(cols); {
+		over, n := cols[i].over, widths[i]
+		k := i + 1
+		for ; k < len(cols) && over != "" && cols[k].over == over; k++ {
+			n += gap + widths[k]
+		}
+		if i > 0 {
+			b.WriteString(strings.Repeat(" ", gap))
+		}
+		if over == "" {
+			b.WriteString(strings.Repeat(" ", n))
+		} else {
+			some = true
+			s := cut(over, n)
+			if rest := n - displayWidth(s); rest >= 4 {
+				s = strings.Repeat("─", rest/2-1) + " " + s + " " + strings.Repeat("─", rest-rest/2-1)
+			} else {
+				s = strings.Repeat(" ", rest) + s
+			}
+			b.WriteString(s)
+		}
+		i = k
+	}
+	if !some {
+		return ""
+	}
+	return strings.TrimRight(b.String(), " ")
 }
 
 // displayWidth is the number of terminal cells that s takes: two for wide East Asian characters, none for marks that

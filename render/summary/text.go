@@ -122,10 +122,10 @@ func (p *printer) severity(s string) string {
 func (p *printer) table(t *textTable, gaps map[int]string) {
 	lines, dropped := t.lines(p.width - 2)
 	for i, l := range lines {
-		if g := gaps[i-1]; g != "" && i > 0 {
+		if g := gaps[i-t.heads]; g != "" && i >= t.heads {
 			p.line("  " + p.paint(dim, cut(g, p.width-2)))
 		}
-		if i == 0 {
+		if i < t.heads {
 			l = p.paint(bold, l)
 		}
 		p.line("  " + l)
@@ -185,6 +185,7 @@ func (p *printer) track(rep *align.Report, t *align.Track) {
 		p.head("Phases (median and highest over the steady iterations)")
 		p.phases(c, t)
 	}
+	p.tensors(rep, t)
 	if len(t.Ranges) > 0 {
 		p.head("Ranges outside iterations")
 		p.ranges(rep, t)
@@ -243,6 +244,7 @@ func (p *printer) levels(rep *align.Report, t *align.Track) {
 		}
 	}
 	p.table(tab, nil)
+	p.inferred(t)
 	for i := range t.Levels {
 		if l := &t.Levels[i]; l.Partial {
 			p.para("  ", fmt.Sprintf("%s is partial: the recording began in the middle (frees without their allocation: %s), levels are lower bounds",
@@ -385,6 +387,7 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 		flag.cells = append(flag.cells, flags(it))
 	}
 	p.table(tab, gaps)
+	p.inferred(t)
 	if show.left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",
 			countText(int64(show.left)), countText(int64(len(t.Iterations)))), dim)
@@ -403,12 +406,18 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	kernelNS := tab.add(column{head: "kernel time", rank: 4})
 	calls := tab.add(column{head: "calls", rank: 8})
 	its := tab.add(column{head: "iterations", rank: 9})
-	from := tab.add(column{head: "from", left: true, rank: 7})
 	show := thinPhases(t.Phases, textPhases)
-	inferred := false
+	inferred, annotated := false, false
 	for _, i := range show.rows {
 		inferred = inferred || t.Phases[i].Inferred
+		annotated = annotated || !t.Phases[i].Inferred && t.Phases[i].Path != align.OtherPhase
 	}
+	// Where only some are inferred, a row that does not say so would mislead.
+	rank := 7
+	if inferred && annotated {
+		rank = 1
+	}
+	from := tab.add(column{head: "from", left: true, rank: rank})
 	for _, i := range show.rows {
 		ph := &t.Phases[i]
 		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+clean(ph.Name))
@@ -431,8 +440,11 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 		}
 	}
 	p.table(tab, nil)
-	if inferred {
+	switch {
+	case inferred && annotated:
 		p.para("  ", "(phases marked inferred come from the GPU work, not from ranges of the program)", dim)
+	case inferred:
+		p.para("  ", "(all phases are inferred from the GPU work, not from ranges of the program)", dim)
 	}
 	if show.left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s phases with less need are not shown; all are in --format csv and json)",
@@ -490,6 +502,7 @@ func (p *printer) failed(rep *align.Report, t *align.Track) {
 		in.cells = append(in.cells, failedPlace(t, f))
 	}
 	p.table(tab, nil)
+	p.inferred(t)
 	if n := len(t.Failed) - textFailed; n > 0 {
 		p.para("  ", fmt.Sprintf("(and %s more)", countText(int64(n))), dim)
 	}

@@ -7,11 +7,12 @@ import (
 func allocationsTable(rep *align.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Blocks) })
 	start := rep.Source.Start
+	origin := fromOf(rep)
 	return &table{
 		sheet: "Allocations", name: "Allocations", tab: tabMemory, n: n, fixed: 3,
 		none: missing(rep, rep.Collected.Memory, "device memory", "none in the recorded time"),
 		cols: columns(
-			column{head: "Time (ms)", as: asTime}, column{head: "Iteration", as: asID}, column{head: "Phase"},
+			column{head: "Time (ms)", as: asTime}, column{head: "Iteration", as: asID}, column{head: "Phase"}, column{head: "From"},
 			column{head: "Bytes", as: asCount}, column{head: "Size (MiB)", as: asMiB}, column{head: "Kind"}, column{head: "Address", as: asAddress},
 			column{head: "Call"}, column{head: "Freed (ms)", as: asTime}, column{head: "Freed in iteration", as: asID}, column{head: "Freed in phase"},
 			column{head: "Freed by"}, column{head: "Lifetime (ms)", as: asTime}, column{head: "Stream", as: asID}, column{head: "Note"}),
@@ -23,6 +24,7 @@ func allocationsTable(rep *align.Report) *table {
 			r.ms(born, k.Start-start)
 			r.iterationIndex(t, k.Iteration)
 			r.text(k.Phase)
+			r.text(origin(t, k.Iteration, k.Phase))
 			r.int(k.Bytes)
 			r.mib(true, k.Bytes)
 			r.text(k.MemKind)
@@ -58,12 +60,13 @@ func blockNote(k *align.Block) string {
 func liveTable(rep *align.Report, sheet, name string, blocks func(*align.Track) []align.Block) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(blocks(t)) })
 	start := rep.Source.Start
+	origin := fromOf(rep)
 	return &table{
 		sheet: sheet, name: name, tab: tabMemory, n: n, fixed: 2,
 		none: missing(rep, rep.Collected.Memory, "device memory", "none"),
 		cols: columns(
 			column{head: "Bytes", as: asCount}, column{head: "Size (MiB)", as: asMiB, bar: true}, column{head: "Kind"},
-			column{head: "Born (ms)", as: asTime}, column{head: "Born in iteration", as: asID}, column{head: "Born in phase"}, column{head: "Call"},
+			column{head: "Born (ms)", as: asTime}, column{head: "Born in iteration", as: asID}, column{head: "Born in phase"}, column{head: "From"}, column{head: "Call"},
 			column{head: "Freed (ms)", as: asTime}, column{head: "Freed in iteration", as: asID}, column{head: "Freed in phase"},
 			column{head: "Address", as: asAddress}, column{head: "Stream", as: asID}, column{head: "Note"}),
 		fill: func(i int, r *row) {
@@ -76,6 +79,7 @@ func liveTable(rep *align.Report, sheet, name string, blocks func(*align.Track) 
 			r.ms(k.Start != align.Never, k.Start-start)
 			r.iterationIndex(t, k.Iteration)
 			r.text(k.Phase)
+			r.text(origin(t, k.Iteration, k.Phase))
 			r.text(k.Call)
 			r.ms(k.End != align.Never, k.End-start)
 			r.iterationIndex(t, k.EndIteration)

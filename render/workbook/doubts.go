@@ -7,11 +7,12 @@ import (
 
 func failedTable(rep *align.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Failed) })
+	origin := fromOf(rep)
 	return &table{
 		sheet: "Failed allocations", name: "Failed_allocations", tab: tabDoubt, n: n, fixed: 3,
 		none: missing(rep, rep.Collected.API, "CUDA API calls", "none"),
 		cols: columns(
-			column{head: "Time (ms)", as: asTime}, column{head: "Iteration", as: asID}, column{head: "Iteration name"}, column{head: "Phase"},
+			column{head: "Time (ms)", as: asTime}, column{head: "Iteration", as: asID}, column{head: "Iteration name"}, column{head: "Phase"}, column{head: "From"},
 			column{head: "Range outside iterations"}, column{head: "Call"}, column{head: "Returned"}, column{head: "Duration (µs)", as: asTime},
 			column{head: "Thread", as: asID}),
 		fill: func(i int, r *row) {
@@ -26,6 +27,7 @@ func failedTable(rep *align.Report) *table {
 			}
 			r.text(name)
 			r.text(k.Phase)
+			r.text(origin(t, k.Iteration, k.Phase+k.Range))
 			r.text(k.Range)
 			r.text(k.Call)
 			r.text(summary.ReturnText(k.Return))

@@ -31,6 +31,7 @@ type overview struct {
 	row  int // the next free one, from 1
 	err  error
 	long int // style of wrapped text
+	rows int // of charts
 }
 
 // overview writes what is to be known at a glance: which report, what was and was not collected, what was found, the
@@ -53,9 +54,11 @@ func (b *book) overview(rep *align.Report) error {
 	o.doubts(rep)
 	o.levels(rep)
 	o.tracks(rep)
+	o.tensors(rep)
 	first := o.row + 1 // the head of the phases' table
 	peaks := o.phases(rep)
 	o.charts(rep, peaks, first)
+	o.tensorCharts(rep)
 	if o.err != nil {
 		return fmt.Errorf("sheet %q: %w", overviewSheet, o.err)
 	}
@@ -240,6 +243,9 @@ func (o *overview) levels(rep *align.Report) {
 			if phase != "" {
 				in += ", " + phase
 			}
+			if summary.InferredNote(t) != "" {
+				in += " (inferred)"
+			}
 		}
 		note := ""
 		if l.Partial {
@@ -371,6 +377,7 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 			continue
 		}
 		drawn++
+		o.chartRow()
 		series := func(col int, color string, width float64) excelize.ChartSeries {
 			s := excelize.ChartSeries{
 				Name:       cells("Iterations", col, 1, 1),
@@ -411,6 +418,15 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 		}
 		o.row += chartRows
 	}
+}
+
+// chartRow begins a row of charts: a new page after each two, for a picture that is cut by the end of a page shows
+// nothing.
+func (o *overview) chartRow() {
+	if o.rows > 0 && o.rows%2 == 0 && o.err == nil {
+		o.do(o.b.f.InsertPageBreak(overviewSheet, "A"+strconv.Itoa(o.row)))
+	}
+	o.rows++
 }
 
 func (o *overview) chart(col string, c *excelize.Chart) {

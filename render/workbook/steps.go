@@ -24,9 +24,9 @@ func columns(cols ...column) []column {
 // levelPlaces are the columns of the Iterations sheet that the Overview's chart shows.
 const (
 	columnIteration = 2
-	columnStart     = 6
-	columnEnd       = 7
-	columnPeak      = 9
+	columnStart     = 7
+	columnEnd       = 8
+	columnPeak      = 10
 )
 
 func iterationsTable(rep *align.Report) *table {
@@ -35,7 +35,7 @@ func iterationsTable(rep *align.Report) *table {
 	return &table{
 		sheet: "Iterations", name: "Iterations", tab: tabSteps, n: n, fixed: 4, none: "none found",
 		cols: columns(
-			column{head: "Iteration", as: asID}, column{head: "Name"}, column{head: "Flags"}, column{head: "Peak phase"},
+			column{head: "Iteration", as: asID}, column{head: "Name"}, column{head: "Flags"}, column{head: "From"}, column{head: "Peak phase"},
 			column{head: "Start (MiB)", as: asMiB}, column{head: "End (MiB)", as: asMiB}, column{head: "Net (MiB)", as: asChange},
 			column{head: "Peak (MiB)", as: asMiB, bar: true}, column{head: "Need (MiB)", as: asMiB, bar: true},
 			column{head: "At (ms)", as: asTime}, column{head: "Time (ms)", as: asTime}, column{head: "Peak at (ms)", as: asTime},
@@ -56,6 +56,7 @@ func iterationsTable(rep *align.Report) *table {
 			r.int(int64(it.Index))
 			r.text(it.Name)
 			r.text(flags(it))
+			r.text(from(t.IterationsFrom.How == "kernels"))
 			if c.Memory {
 				r.text(summary.PeakPhase(it))
 			} else {
@@ -193,7 +194,7 @@ const matrixPhases = 100
 func matrixTable(rep *align.Report) *table {
 	paths := matrixPaths(rep)
 	place := make(map[string]int, len(paths))
-	cols := columns(column{head: "Iteration", as: asID}, column{head: "Name"}, column{head: "Flags"})
+	cols := columns(column{head: "Iteration", as: asID}, column{head: "Name"}, column{head: "Flags"}, column{head: "From"})
 	lead := len(cols)
 	for i, p := range paths {
 		place[p] = i
@@ -221,6 +222,7 @@ func matrixTable(rep *align.Report) *table {
 		r.int(int64(it.Index))
 		r.text(it.Name)
 		r.text(flags(it))
+		r.text(from(summary.InferredNote(tr) != ""))
 		for range 3 * k {
 			r.none()
 		}
@@ -313,7 +315,7 @@ func phaseRowsTable(rep *align.Report) *table {
 			r.int(int64(it.Index))
 			r.text(p.Path)
 			r.int(int64(p.Depth))
-			r.text(from(p.Inferred))
+			r.text(from(p.Inferred || t.IterationsFrom.How == "kernels"))
 			r.int(int64(p.Calls))
 			r.ms(true, p.Start-rep.Source.Start)
 			r.ms(true, p.Duration)

@@ -4,11 +4,12 @@ import "nsysmem/align"
 
 func kernelsTable(rep *align.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Kernels) })
+	origin := pathFrom(rep)
 	return &table{
 		sheet: "Kernels by phase", name: "Kernels_by_phase", tab: tabGPU, n: n, fixed: 3,
 		none: missing(rep, rep.Collected.Kernels, "GPU kernels", "none traced one by one"),
 		cols: columns(
-			column{head: "Phase"}, column{head: "Inside"}, column{head: "Kernel"}, column{head: "Count", as: asCount},
+			column{head: "Phase"}, column{head: "Inside"}, column{head: "From"}, column{head: "Kernel"}, column{head: "Count", as: asCount},
 			column{head: "Total (ms)", as: asTime, bar: true}, column{head: "Mean (µs)", as: asTime}, column{head: "Least (µs)", as: asTime},
 			column{head: "Most (µs)", as: asTime}, column{head: "Total (ns)", as: asCount}),
 		fill: func(i int, r *row) {
@@ -17,6 +18,7 @@ func kernelsTable(rep *align.Report) *table {
 			r.track(t)
 			r.text(phaseText(k.Path, k.Where))
 			r.text(k.Where)
+			r.text(origin(t, k.Path, k.Where))
 			r.text(k.Name)
 			r.int(k.Count)
 			r.ms(true, k.NS)
@@ -39,11 +41,12 @@ func (r *row) mean(ns, count int64) {
 
 func copiesTable(rep *align.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Copies) })
+	origin := pathFrom(rep)
 	return &table{
 		sheet: "Copies by phase", name: "Copies_by_phase", tab: tabGPU, n: n, fixed: 3,
 		none: missing(rep, rep.Collected.Copies, "copies and memsets", "none in the recorded time"),
 		cols: columns(
-			column{head: "Phase"}, column{head: "Inside"}, column{head: "Direction"}, column{head: "Count", as: asCount},
+			column{head: "Phase"}, column{head: "Inside"}, column{head: "From"}, column{head: "Direction"}, column{head: "Count", as: asCount},
 			column{head: "Size (MiB)", as: asMiB, bar: true}, column{head: "Bytes", as: asCount}, column{head: "Total (ms)", as: asTime, bar: true},
 			column{head: "Mean (µs)", as: asTime}, column{head: "Rate (GiB/s)", as: asMiB}, column{head: "Total (ns)", as: asCount}),
 		fill: func(i int, r *row) {
@@ -52,6 +55,7 @@ func copiesTable(rep *align.Report) *table {
 			r.track(t)
 			r.text(phaseText(k.Path, k.Where))
 			r.text(k.Where)
+			r.text(origin(t, k.Path, k.Where))
 			r.text(k.Kind)
 			r.int(k.Count)
 			r.mib(true, k.Bytes)
@@ -70,11 +74,12 @@ func copiesTable(rep *align.Report) *table {
 
 func callsTable(rep *align.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Calls) })
+	origin := pathFrom(rep)
 	return &table{
 		sheet: "CUDA API by phase", name: "CUDA_API_by_phase", tab: tabGPU, n: n, fixed: 3,
 		none: missing(rep, rep.Collected.API, "CUDA API calls", "none in the recorded time"),
 		cols: columns(
-			column{head: "Phase"}, column{head: "Inside"}, column{head: "Call"}, column{head: "Count", as: asCount},
+			column{head: "Phase"}, column{head: "Inside"}, column{head: "From"}, column{head: "Call"}, column{head: "Count", as: asCount},
 			column{head: "Total (ms)", as: asTime, bar: true}, column{head: "Mean (µs)", as: asTime}, column{head: "Most (µs)", as: asTime},
 			column{head: "Failed", as: asCount}, column{head: "Total (ns)", as: asCount}),
 		fill: func(i int, r *row) {
@@ -83,6 +88,7 @@ func callsTable(rep *align.Report) *table {
 			r.track(t)
 			r.text(phaseText(k.Path, k.Where))
 			r.text(k.Where)
+			r.text(origin(t, k.Path, k.Where))
 			r.text(k.Name)
 			r.int(k.Count)
 			r.ms(true, k.NS)

@@ -18,7 +18,8 @@ import (
 
 // Options say how to write a workbook.
 type Options struct {
-	TempDir string // where long sheets are kept while they are made; empty for the system's folder
+	TempDir string          // where long sheets are kept while they are made; empty for the system's folder
+	WhatIf  []*align.WhatIf // comparisons of the allocator's settings, one a track; nil for no such sheets
 }
 
 // Write writes the workbook of a report that was analyzed with Options.Blocks and Options.Kernels. The same report gives
@@ -36,6 +37,9 @@ func Write(w io.Writer, rep *align.Report, o Options) (err error) {
 		}
 	}()
 	if err := b.fill(rep); err != nil {
+		return fmt.Errorf("workbook: %w", err)
+	}
+	if err := b.whatIf(o.WhatIf); err != nil {
 		return fmt.Errorf("workbook: %w", err)
 	}
 	var a archive
@@ -57,12 +61,13 @@ func (b *book) fill(rep *align.Report) error {
 	if err := b.overview(rep); err != nil {
 		return err
 	}
-	for _, t := range []*table{
-		iterationsTable(rep), phasesTable(rep), matrixTable(rep), phaseRowsTable(rep), allocationsTable(rep),
+	sheets := append([]*table{iterationsTable(rep), phasesTable(rep), matrixTable(rep), phaseRowsTable(rep)}, tensorTables(rep)...)
+	for _, t := range append(sheets,
+		allocationsTable(rep),
 		liveTable(rep, "Live at peak", "Live_at_peak", func(t *align.Track) []align.Block { return t.LiveAtPeak }),
 		liveTable(rep, "Live at end", "Live_at_end", func(t *align.Track) []align.Block { return t.LiveAtEnd }),
 		kernelsTable(rep), copiesTable(rep), callsTable(rep), failedTable(rep), warningsTable(rep),
-	} {
+	) {
 		if err := b.table(t); err != nil {
 			return err
 		}

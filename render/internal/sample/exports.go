@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"nsysmem/align"
@@ -11,18 +12,18 @@ import (
 )
 
 // Exports analyzes the real exports at hand: those in the repository's testdata, those in a folder shared beside the
-// checkout, and those in the folder that NSYSMEM_EXPORTS names. Keys are file names.
-func Exports(t testing.TB) map[string]*align.Report {
+// checkout, and those in the folder that NSYSMEM_EXPORTS names. Keys are file names. With names, only those.
+func Exports(t testing.TB, only ...string) map[string]*align.Report {
 	t.Helper()
 	out := make(map[string]*align.Report)
-	for _, dir := range []string{"../../testdata", "../../../shared/reports", os.Getenv("NSYSMEM_EXPORTS")} {
+	for _, dir := range folders() {
 		files, err := filepath.Glob(filepath.Join(dir, "*.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range files {
 			name := filepath.Base(f)
-			if out[name] != nil {
+			if out[name] != nil || len(only) > 0 && !slices.Contains(only, name) {
 				continue
 			}
 			db, err := nsysdb.Open(f)
@@ -42,4 +43,9 @@ func Exports(t testing.TB) map[string]*align.Report {
 		t.Fatal("no exports in testdata")
 	}
 	return out
+}
+
+// folders are where real exports may lie.
+func folders() []string {
+	return []string{"../../testdata", "../../../shared/reports", os.Getenv("NSYSMEM_EXPORTS")}
 }

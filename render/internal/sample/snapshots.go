@@ -1,0 +1,93 @@
+package sample
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nsysmem/align"
+	"nsysmem/nsysdb"
+	"nsysmem/torchmem"
+)
+
+// A Run is a real export with PyTorch's snapshot of the same run, and what its script read from PyTorch's meters.
+type Run struct {
+	Report *align.Report
+	Params int64
+	Meters []Meter
+}
+
+// A Meter is a reading at the end of a phase of one call.
+type Meter struct {
+	Step      int // -1 outside iterations
+	Phase     string
+	Alloc     int64 `json:"alloc1"`     // bytes
+	Reserved  int64 `json:"resv1"`      // bytes
+	AllocPeak int64 `json:"peak_alloc"` // bytes; since the start of the innermost phase
+}
+
+// Runs analyzes the real exports that lie beside a snapshot, in the folders of Exports. Keys are file names. Those of more
+// than one device, whose readings have another form, are left out.
+func Runs(t testing.TB) map[string]*Run {
+	t.Helper()
+	out := make(map[string]*Run)
+	for _, dir := range folders() {
+		files, err := filepath.Glob(filepath.Join(dir, "*.snapshot.pickle"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			base := strings.TrimSuffix(f, ".snapshot.pickle")
+			name := filepath.Base(base) + ".sqlite"
+			data, err := os.ReadFile(base + ".truth.json")
+			if err != nil || out[name] != nil {
+				continue
+			}
+			var truth struct {
+				Params int64
+				Truth  []Meter
+			}
+			if json.Unmarshal(data, &truth) != nil || len(truth.Truth) == 0 {
+				continue
+			}
+			r := &Run{Params: truth.Params, Meters: truth.Truth}
+			if r.Report = analyzeRun(t, base, truth.Params); r.Report != nil {
+				r.Report.Source.Path = name
+				out[name] = r
+			}
+		}
+	}
+	if len(out) == 0 {
+		t.Fatal("no snapshot in testdata")
+	}
+	return out
+}
+
+// analyzeRun is nil for runs on several devices.
+func analyzeRun(t testing.TB, base string, params int64) *align.Report {
+	db, err := nsysdb.Open(base + ".sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	f, err := os.Open(base + ".snapshot.pickle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	snap, err := torchmem.Read(f, torchmem.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(snap.Devices()) != 1 {
+		return nil
+	}
+	rep, err := align.Analyze(context.Background(), db, align.Options{Blocks: true, Kernels: true, Snapshot: snap, Params: params, DType: "float32", Optimizer: "adamw"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}

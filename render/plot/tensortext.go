@@ -1,0 +1,157 @@
+package plot
+
+import (
+	"fmt"
+	"strings"
+
+	"nsysmem/align"
+	"nsysmem/render/scale"
+)
+
+// tensorPeakText says how high each of the three levels comes, and what lies between them.
+func (pic *picture) tensorPeakText(device *align.Level) string {
+	alloc, resv := pic.level("allocated"), pic.level("reserved")
+	if alloc == nil || resv == nil {
+		return ""
+	}
+	s := fmt.Sprintf("Peak: tensors hold %s (allocated) at %s", scale.Bytes(alloc.Peak), scale.Seconds(alloc.PeakAt))
+	if w := pic.where(alloc.PeakAt); w != "" {
+		s += ", " + w
+	}
+	s += fmt.Sprintf("; PyTorch reserves up to %s", scale.Bytes(resv.Peak))
+	if gap := resv.Peak - alloc.Peak; gap > 0 {
+		s += fmt.Sprintf(", %s more", scale.Bytes(gap))
+	}
+	least := ""
+	if device.Partial {
+		least = "at least "
+	}
+	s += fmt.Sprintf("; the device level peaks at %s%s", least, scale.Bytes(device.Peak))
+	if t := pic.track.DeviceTotal; t > 0 {
+		s += fmt.Sprintf(" (%s of the card's %s)", percent(device.Peak, t), scale.Bytes(t))
+	}
+	return s + "."
+}
+
+// holdersText says what the tensors at the peak are, and what memory is none of PyTorch's.
+func (pic *picture) holdersText() string {
+	ten := pic.track.Tensors
+	if ten == nil || pic.view.stack == "" || pic.view.stack == "kind" {
+		return ""
+	}
+	shares := ten.Peak.ByCategory
+	if pic.view.stack == "phase" {
+		shares = ten.Peak.ByPhase
+	}
+	var s string
+	if len(shares) > 0 && ten.Peak.Bytes > 0 {
+		var parts []string
+		for i, x := range shares {
+			if i == 3 && len(shares) > 4 || x.Bytes < ten.Peak.Bytes/1000 && i > 0 {
+				rest := int64(0)
+				for _, y := range shares[i:] {
+					rest += y.Bytes
+				}
+				parts = append(parts, fmt.Sprintf("%d others %s", len(shares)-i, scale.Bytes(rest)))
+				break
+			}
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", short(x.Name), scale.Bytes(x.Bytes), percent(x.Bytes, ten.Peak.Bytes)))
+		}
+		s = "At that peak"
+		if pic.view.stack == "phase" {
+			s += ", by phase of birth"
+		}
+		if ten.From == "driver" {
+			s = "Without a caching allocator the driver's blocks are the tensors. " + s
+		} else {
+			s += ", as requested"
+		}
+		s += ": " + strings.Join(parts, ", ") + "."
+	}
+	if out := ten.Outside; out != nil && pic.view.level != "" {
+		s += " " + pic.outsideText(out)
+	}
+	return strings.TrimSpace(s)
+}
+
+// outsideText says what the driver handed out to others than PyTorch's allocator.
+func (pic *picture) outsideText(out *align.Outside) string {
+	if out.Peak == 0 {
+		return "No traced memory lies outside PyTorch."
+	}
+	s := "Outside PyTorch: " + scale.Bytes(out.Peak)
+	if out.Bytes != out.Peak {
+		s = fmt.Sprintf("Outside PyTorch: at most %s, %s at the end", scale.Bytes(out.Peak), scale.Bytes(out.Bytes))
+	}
+	if len(out.Takers) > 0 {
+		t := &out.Takers[0]
+		where := ""
+		switch {
+		case t.Iteration >= 0 && t.Iteration < len(pic.track.Iterations):
+			where = fmt.Sprintf(" in iteration %d", pic.track.Iterations[t.Iteration].Index)
+			if t.Phase != "" {
+				where += ", phase " + short(t.Phase)
+			}
+		case t.Phase != "":
+			where = " in range " + short(t.Phase)
+		}
+		call := t.Call
+		if call == "" {
+			call = "a call that is not in the report"
+		}
+		s += ", most by " + short(call) + where
+	}
+	return s + "."
+}
+
+// theoryText puts what the model needs by arithmetic beside what is measured.
+func (pic *picture) theoryText() string {
+	th := pic.track.Theory
+	if th == nil {
+		return ""
+	}
+	measured := map[string]int64{}
+	if ten := pic.track.Tensors; ten != nil {
+		for i := range ten.Categories {
+			measured[ten.Categories[i].Name] = ten.Categories[i].Max
+		}
+	}
+	part := func(name, category string, bytes int64) string {
+		s := name + " " + scale.Bytes(bytes)
+		if m, ok := measured[category]; ok {
+			if m == bytes {
+				return s + " (measured: the same)"
+			}
+			return s + " (measured: " + scale.Bytes(m) + ")"
+		}
+		return s + " (not measured)"
+	}
+	return fmt.Sprintf("Theory, %s parameters (%s, %s): %s, %s, %s.", thousands(th.Params), th.DType, th.Optimizer,
+		part("they take", "parameter", th.Parameter), part("gradients", "gradient", th.Gradient), part("optimizer state", "optimizer state", th.State))
+}
+
+// thousands writes n with commas.
+func thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// tensorGrowth says what the steady iterations keep and need, of the allocated level and of the device level.
+func (pic *picture) tensorGrowth(net, need, device int64, steady string) string {
+	s := "Growth: tensors "
+	if net == 0 {
+		s += "none"
+	} else {
+		s += scale.SignedBytes(net) + " an iteration"
+	}
+	s += ", device level "
+	if device == 0 {
+		s += "none"
+	} else {
+		s += scale.SignedBytes(device) + " an iteration"
+	}
+	return s + fmt.Sprintf("; tensors of steady iterations (%s) need %s over the start (medians).", steady, scale.SignedBytes(need))
+}

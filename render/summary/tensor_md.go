@@ -1,0 +1,179 @@
+package summary
+
+import (
+	"fmt"
+	"strconv"
+
+	"nsysmem/align"
+	"nsysmem/render/scale"
+)
+
+// inferred says under a table that its iterations were not annotated.
+func (m *markdown) inferred(t *align.Track) {
+	if s := InferredNote(t); s != "" {
+		m.line("")
+		m.line("*(" + md(s) + ")*")
+	}
+}
+
+// levelBytes is a figure of a level; n/a where the row does not have the level.
+func levelBytes(u *align.MemoryUse, get func(*align.MemoryUse) int64) string {
+	if u == nil {
+		return "n/a"
+	}
+	return scale.Bytes(get(u))
+}
+
+func peakOf(u *align.MemoryUse) int64 { return u.Peak }
+func needOf(u *align.MemoryUse) int64 { return u.Need }
+
+// tensors writes what printer.tensors does.
+func (m *markdown) tensors(rep *align.Report, t *align.Track) {
+	ten := t.Tensors
+	if ten == nil {
+		if t.Theory != nil {
+			m.head(3, "Theory")
+			m.theory(t)
+		}
+		return
+	}
+	if HasTensorLevels(t) {
+		m.levels(t)
+	}
+	m.head(3, "Tensors")
+	m.line(md(TensorsText(ten)) + ".")
+	if s := ClockText(ten.Clock); s != "" {
+		m.line("Clock: " + md(s) + ".")
+	}
+	if s := SettingsText(ten); s != "" {
+		m.line("Allocator settings: " + md(s) + ".")
+	}
+	m.line("")
+	m.begin(1, "Category", "Highest in steady iterations", "At the peak", "Share of it")
+	for _, c := range ten.Categories {
+		m.row(md(c.Name), scale.Bytes(c.Max), scale.Bytes(c.AtPeak), shareText(c.AtPeak, ten.Peak.Bytes))
+	}
+	m.inferred(t)
+	if t.Theory != nil {
+		m.line("")
+		m.theory(t)
+	}
+	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", scale.Bytes(ten.Peak.Bytes), md(holdingPlace(t, &ten.Peak))))
+	m.holding(&ten.Peak)
+	m.inferred(t)
+	if n := len(ten.Failures); n > 0 {
+		m.head(3, fmt.Sprintf("Requests that could not be served (%d)", n))
+		var caches []*align.Cache
+		for i := range ten.Failures[max(n-textFailures, 0):] {
+			if c := ten.Failures[max(n-textFailures, 0)+i].Cache; c != nil {
+				caches = append(caches, c)
+			}
+		}
+		m.caches(rep, t, caches)
+		m.line("")
+		m.line(fmt.Sprintf("At the last of them, %s in tensors:", scale.Bytes(ten.Failures[n-1].Bytes)))
+		m.line("")
+		m.holding(&ten.Failures[n-1])
+	}
+	m.outside(t)
+	if ten.AtReserved != nil {
+		m.head(3, "Fragmentation of the cache")
+		m.line(md(FragmentationText(t)))
+		var list []*align.Cache
+		for i := range ten.Growth {
+			if c := &ten.Growth[i]; c.Misfit() {
+				list = append(list, c)
+			}
+		}
+		if len(list) > 0 {
+			m.line("")
+			m.caches(rep, t, list[max(len(list)-textMisfits, 0):])
+		}
+	}
+}
+
+func (m *markdown) levels(t *align.Track) {
+	if len(t.Iterations) > 0 {
+		m.head(3, "Three levels of each iteration")
+		m.begin(2, "Iteration", "Allocated peaks in", "Allocated peak", "Allocated need", "Reserved peak", "Reserved need", "Traced peak", "Traced need",
+			"Unused at end", "Outside at end", "Note")
+		show := thin(t.Iterations, textIterations)
+		for n, i := range show.rows {
+			it := &t.Iterations[i]
+			if n > 0 && show.rows[n-1] != i-1 {
+				m.row(append([]string{fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))}, make([]string, 10)...)...)
+			}
+			a, r := levelUse(&it.Use, "allocated"), levelUse(&it.Use, "reserved")
+			unused, outside, ok := LevelGaps(&it.Use)
+			m.row(md(it.Name), md(LevelPeakPhase(it, "allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
+				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, scale.Bytes(unused)), known(ok, scale.Bytes(outside)), flags(it))
+		}
+		m.inferred(t)
+	}
+	if len(t.Phases) > 0 {
+		m.head(3, "Three levels of each phase (highest over the steady iterations)")
+		m.begin(1, "Phase", "Allocated peak", "Allocated need", "Allocated net (median)", "Reserved peak", "Reserved need", "Traced peak", "Traced need")
+		for i := range t.Phases {
+			p := &t.Phases[i]
+			a, r, net := levelUse(&p.Max, "allocated"), levelUse(&p.Max, "reserved"), "n/a"
+			if u := levelUse(&p.Median, "allocated"); u != nil {
+				net = scale.SignedBytes(u.Net)
+			}
+			name := md(p.Path)
+			if p.Inferred {
+				name += " (inferred)"
+			}
+			m.row(name, levelBytes(a, peakOf), levelBytes(a, needOf), net, levelBytes(r, peakOf), levelBytes(r, needOf), m.bytes(p.Max.Memory.Peak), m.bytes(p.Max.Memory.Need))
+		}
+	}
+}
+
+func (m *markdown) theory(t *align.Track) {
+	m.line(md("Theory: " + TheoryText(t.Theory) + "."))
+	m.line("")
+	m.begin(1, "Category", "Theory", "Bytes", "Measured", "Difference", "Likely")
+	for _, b := range BesideTheory(t) {
+		m.row(b.Category, b.Formula, countText(b.Expected), known(b.Known, countText(b.Measured)), known(b.Known, signedCount(b.Difference())), md(b.Note))
+	}
+}
+
+func (m *markdown) holding(h *align.Holding) {
+	m.begin(2, "By", "Name", "Blocks", "Bytes", "Share")
+	for _, g := range ShareGroups(h) {
+		for _, s := range topShares(g.Shares, textShares) {
+			m.row(g.By, md(s.Name), strconv.Itoa(s.Blocks), scale.Bytes(s.Bytes), shareText(s.Bytes, h.Bytes))
+		}
+	}
+}
+
+func (m *markdown) caches(rep *align.Report, t *align.Track, list []*align.Cache) {
+	m.begin(1, "In", "At", "Request", "Free", "Largest free", "Stuck", "Allocated", "Reserved", "Free on the card")
+	for _, c := range list {
+		device := ""
+		if c.DeviceFree > 0 {
+			device = scale.Bytes(c.DeviceFree)
+		}
+		m.row(md(cachePlace(t, c)), scale.Duration(c.Time-rep.Source.Start), known(c.Request > 0, scale.Bytes(c.Request)), scale.Bytes(c.Free), scale.Bytes(c.LargestFree),
+			scale.Bytes(c.Stuck), scale.Bytes(c.Allocated), scale.Bytes(c.Reserved), device)
+	}
+	m.inferred(t)
+}
+
+func (m *markdown) outside(t *align.Track) {
+	o := t.Tensors.Outside
+	if o == nil {
+		return
+	}
+	m.head(3, "Memory outside PyTorch")
+	m.line(md(OutsideText(o)))
+	if len(o.Takers) == 0 {
+		return
+	}
+	m.line("")
+	m.begin(2, "Call", "In", "Blocks", "Taken", "Live at the end")
+	for i := range o.Takers[:min(len(o.Takers), textTakers)] {
+		x := &o.Takers[i]
+		m.row(known(x.Call != "", md(x.Call)), md(holdingPlace(t, &align.Holding{Iteration: x.Iteration, Phase: x.Phase})), strconv.Itoa(x.Blocks), scale.Bytes(x.Bytes), scale.Bytes(x.Live))
+	}
+	m.inferred(t)
+}

@@ -1,0 +1,391 @@
+package summary
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"nsysmem/align"
+	"nsysmem/render/scale"
+)
+
+const (
+	textShares   = 8 // so many frames and phases that hold memory are shown
+	textTakers   = 8
+	textFailures = 6
+	textMisfits  = 6
+)
+
+// inferred says under a table that its iterations were not annotated.
+func (p *printer) inferred(t *align.Track) {
+	if s := InferredNote(t); s != "" {
+		p.para("  ", "("+s+")", dim)
+	}
+}
+
+// tensors writes what a snapshot, or a program without a caching allocator, tells of the track's tensors.
+func (p *printer) tensors(rep *align.Report, t *align.Track) {
+	ten := t.Tensors
+	if ten == nil {
+		if t.Theory != nil {
+			p.blank()
+			p.theory(t)
+		}
+		return
+	}
+	if HasTensorLevels(t) {
+		if len(t.Iterations) > 0 {
+			p.head("Three levels of each iteration: what tensors hold, what PyTorch's allocator holds, and all that was traced")
+			p.levelIterations(t)
+		}
+		if len(t.Phases) > 0 {
+			p.head("Three levels of each phase (highest over the steady iterations)")
+			p.levelPhases(t)
+		}
+	}
+	p.head("Tensors")
+	p.para("  ", TensorsText(ten)+".")
+	if s := ClockText(ten.Clock); s != "" {
+		p.para("  clock: ", s+".")
+	}
+	if s := SettingsText(ten); s != "" {
+		p.para("  allocator settings: ", s+".")
+	}
+	p.head("Categories (requested bytes; highest in steady iterations, and at the peak)")
+	p.categories(ten)
+	if t.Theory != nil {
+		p.blank()
+		p.theory(t)
+	}
+	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", scale.Bytes(ten.Peak.Bytes), holdingPlace(t, &ten.Peak), scale.Duration(ten.Peak.Time-rep.Source.Start)))
+	p.holding(&ten.Peak)
+	p.inferred(t)
+	if n := len(ten.Failures); n > 0 {
+		p.head(fmt.Sprintf("Requests that could not be served (%s)", countText(int64(n))))
+		p.failures(rep, t)
+	}
+	if ten.Outside != nil {
+		p.head("Memory outside PyTorch")
+		p.outside(t)
+	}
+	if ten.AtReserved != nil {
+		p.head("Fragmentation of the cache")
+		p.fragmentation(rep, t)
+	}
+}
+
+func (p *printer) levelIterations(t *align.Track) {
+	tab := &textTable{}
+	index := tab.add(column{head: "#"})
+	aPeak := tab.add(column{head: "peak", over: "allocated"})
+	aNeed := tab.add(column{head: "need", over: "allocated", rank: 1})
+	aEnd := tab.add(column{head: "end", over: "allocated", rank: 8})
+	rPeak := tab.add(column{head: "peak", over: "reserved"})
+	rNeed := tab.add(column{head: "need", over: "reserved", rank: 5})
+	dPeak := tab.add(column{head: "peak", over: "traced"})
+	dNeed := tab.add(column{head: "need", over: "traced", rank: 6})
+	unused := tab.add(column{head: "unused", over: "end gaps", rank: 3})
+	outside := tab.add(column{head: "outside", over: "end gaps", rank: 4})
+	phase := tab.add(column{head: "allocated peaks in", left: true, rank: 7, min: 18})
+	flag := tab.add(column{head: "", left: true, rank: 2})
+	show := thin(t.Iterations, textIterations)
+	gaps := map[int]string{}
+	for n, i := range show.rows {
+		it := &t.Iterations[i]
+		if n > 0 && show.rows[n-1] != i-1 {
+			gaps[n] = fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))
+		}
+		index.cells = append(index.cells, strconv.Itoa(it.Index))
+		levelCells(levelUse(&it.Use, "allocated"), aPeak, aNeed, aEnd)
+		levelCells(levelUse(&it.Use, "reserved"), rPeak, rNeed, nil)
+		levelCells(&it.Memory, dPeak, dNeed, nil)
+		free, other, ok := LevelGaps(&it.Use)
+		unused.cells = append(unused.cells, known(ok, scale.Bytes(free)))
+		outside.cells = append(outside.cells, known(ok, scale.Bytes(other)))
+		phase.cells = append(phase.cells, clean(LevelPeakPhase(it, "allocated")))
+		flag.cells = append(flag.cells, flags(it))
+	}
+	p.table(tab, gaps)
+	p.inferred(t)
+	p.para("  ", "(gaps at the end of each: unused in the allocator's cache, reserved less allocated; outside of it, traced less reserved)", dim)
+}
+
+// levelCells fills the cells of a level; nil is a level that the row does not have, or a column that is not there.
+func levelCells(u *align.MemoryUse, peak, need, end *column) {
+	put := func(c *column, get func(*align.MemoryUse) int64) {
+		switch {
+		case c == nil:
+		case u == nil:
+			c.cells = append(c.cells, "n/a")
+		default:
+			c.cells = append(c.cells, scale.Bytes(get(u)))
+		}
+	}
+	put(peak, func(u *align.MemoryUse) int64 { return u.Peak })
+	put(need, func(u *align.MemoryUse) int64 { return u.Need })
+	put(end, func(u *align.MemoryUse) int64 { return u.End })
+}
+
+func (p *printer) levelPhases(t *align.Track) {
+	tab := &textTable{}
+	name := tab.add(column{head: "phase", left: true, min: 12})
+	aPeak := tab.add(column{head: "peak", over: "allocated"})
+	aNeed := tab.add(column{head: "need", over: "allocated", rank: 1})
+	aNet := tab.add(column{head: "net (median)", over: "allocated", rank: 6})
+	rPeak := tab.add(column{head: "peak", over: "reserved", rank: 2})
+	rNeed := tab.add(column{head: "need", over: "reserved", rank: 4})
+	dPeak := tab.add(column{head: "peak", over: "traced", rank: 3})
+	dNeed := tab.add(column{head: "need", over: "traced", rank: 5})
+	from := tab.add(column{head: "from", left: true, rank: 1})
+	show := thinPhases(t.Phases, textPhases)
+	for _, i := range show.rows {
+		ph := &t.Phases[i]
+		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+clean(ph.Name))
+		levelCells(levelUse(&ph.Max, "allocated"), aPeak, aNeed, nil)
+		net := "n/a"
+		if u := levelUse(&ph.Median, "allocated"); u != nil {
+			net = scale.SignedBytes(u.Net)
+		}
+		aNet.cells = append(aNet.cells, net)
+		levelCells(levelUse(&ph.Max, "reserved"), rPeak, rNeed, nil)
+		levelCells(&ph.Max.Memory, dPeak, dNeed, nil)
+		s := ""
+		if ph.Inferred {
+			s = "inferred"
+		}
+		from.cells = append(from.cells, s)
+	}
+	p.table(tab, nil)
+	p.inferred(t)
+}
+
+func (p *printer) categories(ten *align.Tensors) {
+	tab := &textTable{}
+	name := tab.add(column{head: "category", left: true, min: 8})
+	most := tab.add(column{head: "steady max"})
+	at := tab.add(column{head: "at peak"})
+	share := tab.add(column{head: "share of it", rank: 1})
+	for _, c := range ten.Categories {
+		name.cells = append(name.cells, clean(c.Name))
+		most.cells = append(most.cells, scale.Bytes(c.Max))
+		at.cells = append(at.cells, scale.Bytes(c.AtPeak))
+		share.cells = append(share.cells, shareText(c.AtPeak, ten.Peak.Bytes))
+	}
+	p.table(tab, nil)
+}
+
+// theory writes the expected bytes, beside the measured ones where these are known, to the byte.
+func (p *printer) theory(t *align.Track) {
+	p.para("  ", "Theory: "+TheoryText(t.Theory)+".")
+	tab := &textTable{}
+	name := tab.add(column{head: "category", left: true, min: 8})
+	formula := tab.add(column{head: "theory", rank: 1})
+	expected := tab.add(column{head: "bytes", rank: 2})
+	measured := tab.add(column{head: "measured"})
+	diff := tab.add(column{head: "difference"})
+	list := BesideTheory(t)
+	for i := range list {
+		b := &list[i]
+		name.cells = append(name.cells, b.Category)
+		formula.cells = append(formula.cells, b.Formula)
+		expected.cells = append(expected.cells, countText(b.Expected))
+		measured.cells = append(measured.cells, known(b.Known, countText(b.Measured)))
+		diff.cells = append(diff.cells, known(b.Known, signedCount(b.Difference())))
+	}
+	p.table(tab, nil)
+	for i := range list {
+		if b := &list[i]; b.Note != "" {
+			p.para("  ", fmt.Sprintf("%s: %s bytes: %s", b.Category, signedCount(b.Difference()), b.Note))
+		}
+	}
+	if t.Tensors == nil {
+		p.para("  ", "(measured needs a snapshot: --snapshot)", dim)
+	}
+}
+
+func signedCount(v int64) string {
+	if v > 0 {
+		return "+" + countText(v)
+	}
+	return countText(v)
+}
+
+func holdingPlace(t *align.Track, h *align.Holding) string {
+	if it := iterationAt(t, h.Iteration); it != nil {
+		return placeText(it, h.Phase)
+	}
+	if h.Phase != "" {
+		return clean(h.Phase)
+	}
+	return "outside iterations"
+}
+
+func cachePlace(t *align.Track, c *align.Cache) string {
+	return holdingPlace(t, &align.Holding{Iteration: c.Iteration, Phase: c.Phase})
+}
+
+// A ShareGroup is one way to tell who holds memory.
+type ShareGroup struct {
+	By     string // "frame", "phase of birth" or "category"
+	Shares []align.Share
+}
+
+// ShareGroups are the ways in which a holding is told. Where no block has a frame, there is none by frame.
+func ShareGroups(h *align.Holding) []ShareGroup {
+	var out []ShareGroup
+	if len(h.ByFrame) > 1 || len(h.ByFrame) == 1 && h.ByFrame[0].Name != "(unknown)" {
+		out = append(out, ShareGroup{"frame", h.ByFrame})
+	}
+	return append(out, ShareGroup{"phase of birth", h.ByPhase}, ShareGroup{"category", h.ByCategory})
+}
+
+// topShares are the largest parts, and one for the rest.
+func topShares(list []align.Share, n int) []align.Share {
+	if len(list) <= n {
+		return list
+	}
+	rest := align.Share{Name: fmt.Sprintf("(%s others)", countText(int64(len(list)-n+1)))}
+	for _, s := range list[n-1:] {
+		rest.Blocks += s.Blocks
+		rest.Bytes += s.Bytes
+	}
+	return append(append([]align.Share(nil), list[:n-1]...), rest)
+}
+
+func (p *printer) holding(h *align.Holding) {
+	for _, g := range ShareGroups(h) {
+		tab := &textTable{}
+		name := tab.add(column{head: "by " + g.By, left: true, min: 18})
+		bytes := tab.add(column{head: "bytes"})
+		share := tab.add(column{head: "share", rank: 2})
+		blocks := tab.add(column{head: "blocks", rank: 1})
+		list := topShares(g.Shares, textShares)
+		wide := 0
+		for _, s := range list {
+			wide = max(wide, displayWidth(clean(s.Name)))
+		}
+		for _, s := range list {
+			// All groups have their columns under each other.
+			name.cells = append(name.cells, clean(s.Name)+strings.Repeat(" ", max(min(36, p.width-40)-displayWidth(clean(s.Name)), 0)))
+			bytes.cells = append(bytes.cells, fmt.Sprintf("%11s", scale.Bytes(s.Bytes)))
+			share.cells = append(share.cells, fmt.Sprintf("%6s", shareText(s.Bytes, h.Bytes)))
+			blocks.cells = append(blocks.cells, countText(int64(s.Blocks)))
+		}
+		p.table(tab, nil)
+	}
+}
+
+func (p *printer) failures(rep *align.Report, t *align.Track) {
+	ten := t.Tensors
+	from := max(len(ten.Failures)-textFailures, 0)
+	if from > 0 {
+		p.para("  ", fmt.Sprintf("(the last %d; all are in --format json)", textFailures), dim)
+	}
+	var caches []*align.Cache
+	for i := range ten.Failures[from:] {
+		if c := ten.Failures[from+i].Cache; c != nil {
+			caches = append(caches, c)
+		}
+	}
+	p.caches(rep, t, caches)
+	last := &ten.Failures[len(ten.Failures)-1]
+	p.para("  ", fmt.Sprintf("At the last of them, %s in tensors:", scale.Bytes(last.Bytes)))
+	p.holding(last)
+}
+
+func (p *printer) caches(rep *align.Report, t *align.Track, list []*align.Cache) {
+	tab := &textTable{}
+	at := tab.add(column{head: "at", rank: 5})
+	in := tab.add(column{head: "in", left: true, min: 16, rank: 2})
+	request := tab.add(column{head: "request"})
+	free := tab.add(column{head: "free"})
+	largest := tab.add(column{head: "largest free"})
+	stuck := tab.add(column{head: "stuck", rank: 8})
+	allocated := tab.add(column{head: "allocated", rank: 7})
+	reserved := tab.add(column{head: "reserved", rank: 4})
+	device := tab.add(column{head: "free on the card", rank: 3})
+	for _, c := range list {
+		at.cells = append(at.cells, scale.Duration(c.Time-rep.Source.Start))
+		in.cells = append(in.cells, cachePlace(t, c))
+		request.cells = append(request.cells, known(c.Request > 0, scale.Bytes(c.Request)))
+		free.cells = append(free.cells, scale.Bytes(c.Free))
+		largest.cells = append(largest.cells, scale.Bytes(c.LargestFree))
+		stuck.cells = append(stuck.cells, scale.Bytes(c.Stuck))
+		allocated.cells = append(allocated.cells, scale.Bytes(c.Allocated))
+		reserved.cells = append(reserved.cells, scale.Bytes(c.Reserved))
+		s := ""
+		if c.DeviceFree > 0 {
+			s = scale.Bytes(c.DeviceFree)
+		}
+		device.cells = append(device.cells, s)
+	}
+	p.table(tab, nil)
+	p.inferred(t)
+}
+
+// OutsideText says how much memory others than PyTorch's allocator took.
+func OutsideText(o *align.Outside) string {
+	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took.", scale.Bytes(o.Bytes), countText(o.Bytes), scale.Bytes(o.Peak))
+	if o.Static > 0 {
+		s += fmt.Sprintf(" Beside it %s of static memory of modules.", scale.Bytes(o.Static))
+	}
+	return s
+}
+
+func (p *printer) outside(t *align.Track) {
+	o := t.Tensors.Outside
+	p.para("  ", OutsideText(o))
+	if len(o.Takers) == 0 {
+		return
+	}
+	tab := &textTable{}
+	call := tab.add(column{head: "call", left: true, min: 12})
+	in := tab.add(column{head: "in", left: true, min: 16, rank: 1})
+	bytes := tab.add(column{head: "taken"})
+	live := tab.add(column{head: "live at the end"})
+	blocks := tab.add(column{head: "blocks", rank: 2})
+	for i := range o.Takers[:min(len(o.Takers), textTakers)] {
+		x := &o.Takers[i]
+		call.cells = append(call.cells, known(x.Call != "", clean(x.Call)))
+		in.cells = append(in.cells, holdingPlace(t, &align.Holding{Iteration: x.Iteration, Phase: x.Phase}))
+		bytes.cells = append(bytes.cells, scale.Bytes(x.Bytes))
+		live.cells = append(live.cells, scale.Bytes(x.Live))
+		blocks.cells = append(blocks.cells, countText(int64(x.Blocks)))
+	}
+	p.table(tab, nil)
+	p.inferred(t)
+	if n := len(o.Takers) - textTakers; n > 0 {
+		p.para("  ", fmt.Sprintf("(%s more takers are in --format json)", countText(int64(n))), dim)
+	}
+}
+
+// FragmentationText says how the cache is at the reserved level's peak.
+func FragmentationText(t *align.Track) string {
+	ten := t.Tensors
+	c := ten.AtReserved
+	s := fmt.Sprintf("At the peak of reserved (%s, in %s): %s allocated, %s free in the cache, the largest free block %s; %s of the free bytes are stuck in segments that hold live blocks.",
+		scale.Bytes(c.Reserved), cachePlace(t, c), scale.Bytes(c.Allocated), scale.Bytes(c.Free), scale.Bytes(c.LargestFree), scale.Bytes(c.Stuck))
+	if n := len(ten.Growth); n > 0 {
+		s += fmt.Sprintf(" Of %s segments that were added, %s were although as many bytes as asked for lay free in the cache.", countText(int64(n)), countText(int64(Misfits(ten))))
+	}
+	return s
+}
+
+func (p *printer) fragmentation(rep *align.Report, t *align.Track) {
+	ten := t.Tensors
+	p.para("  ", FragmentationText(t))
+	var list []*align.Cache
+	for i := range ten.Growth {
+		if c := &ten.Growth[i]; c.Misfit() {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	if len(list) > textMisfits {
+		list = list[len(list)-textMisfits:]
+		p.para("  ", fmt.Sprintf("The last %d of those:", textMisfits))
+	}
+	p.caches(rep, t, list)
+}

@@ -1,0 +1,343 @@
+package summary
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"nsysmem/align"
+	"nsysmem/render/scale"
+)
+
+const (
+	whatIfColumns  = 7  // so many settings are compared iteration by iteration
+	whatIfRows     = 24 // so many iterations
+	whatIfFailures = 8  // so many failing settings are told of in full
+)
+
+// ConfText is a setting as it is shown; the empty one is PyTorch's defaults.
+func ConfText(conf string) string {
+	if conf == "" {
+		return "(default)"
+	}
+	return conf
+}
+
+// SettingText is ConfText with what is special about the setting.
+func SettingText(s *align.Setting) string {
+	text := clean(ConfText(s.Conf))
+	switch {
+	case s.IsRecorded:
+		return text + " [recorded]"
+	case s.IsDefault && s.Conf != "":
+		return text + " [default]"
+	}
+	return text
+}
+
+// PlaceText names a place of the program in few words: iteration and phase where a report tells them, else time and line.
+func PlaceText(w *align.WhatIf, m *align.Moment) string {
+	if w.Track != nil && (m.Iteration >= 0 || m.Phase != "") {
+		return MomentText(w, &align.Moment{Iteration: m.Iteration, Phase: m.Phase})
+	}
+	return MomentText(w, m)
+}
+
+// MomentText names a place of the program: iteration and phase where a report tells them, the line of the program where a
+// snapshot does, else the time.
+func MomentText(w *align.WhatIf, m *align.Moment) string {
+	s := ""
+	if w.Track != nil {
+		if it := iterationAt(w.Track, m.Iteration); it != nil {
+			s = placeText(it, m.Phase)
+		} else if m.Phase != "" {
+			s = clean(m.Phase)
+		} else {
+			s = "outside iterations"
+		}
+	}
+	if m.Frame != "" {
+		if s != "" {
+			s += " "
+		}
+		s += "(" + clean(m.Frame) + ")"
+	}
+	if s == "" || w.Track == nil {
+		s = strings.TrimSpace(WhenText(w, m.Time) + " " + s)
+	}
+	return s
+}
+
+// WhenText is a time of the recorded run; of a trace without times, a place in it.
+func WhenText(w *align.WhatIf, at int64) string {
+	if !w.Timed {
+		return "entry " + countText(at)
+	}
+	return scale.Duration(at)
+}
+
+// FailureText says in a sentence why a request fails.
+func FailureText(w *align.WhatIf, s *align.Setting) string {
+	if s.Limited == nil || len(s.Limited.Failures) == 0 {
+		return ""
+	}
+	f := &s.Limited.Failures[0]
+	text := fmt.Sprintf("stops in %s: asks for %s", MomentText(w, &f.Moment), scale.Bytes(f.Request))
+	if scale.Bytes(f.Rounded) != scale.Bytes(f.Request) {
+		text += fmt.Sprintf(" (%s rounded)", scale.Bytes(f.Rounded))
+	}
+	switch {
+	case f.FreeCache > f.Request:
+		text += fmt.Sprintf(" while %s lie free in the cache, the largest piece %s", scale.Bytes(f.FreeCache), scale.Bytes(f.LargestFree))
+	case f.FreeCache > 0:
+		text += fmt.Sprintf(" with %s free in the cache", scale.Bytes(f.FreeCache))
+	default:
+		text += " with nothing free in the cache"
+	}
+	text += fmt.Sprintf("; %s of %s reserved, %s allocated", scale.Bytes(f.Reserved), scale.Bytes(s.Limited.Capacity), scale.Bytes(f.Allocated))
+	if n := s.Limited.Failed; n > 1 {
+		text += fmt.Sprintf(" (%s requests in all, were it to go on)", countText(int64(n)))
+	}
+	return text
+}
+
+// WriteWhatIf writes a comparison of settings for a terminal of so many columns (0 for 80), as WriteText does.
+func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
+	p := newPrinter(w, width, color)
+	p.para("", wi.Snapshot, bold)
+	s := fmt.Sprintf("device %d, %s allocations", wi.Device, countText(int64(wi.Allocations)))
+	if wi.Timed {
+		s += " in " + scale.Duration(wi.To-wi.From)
+	}
+	if wi.Known {
+		s += ", recorded with " + strings.TrimSuffix("setting "+ConfText(wi.Recorded), "setting (default)")
+		if wi.Recorded == "" {
+			s = strings.TrimSuffix(s, " ") + " the default setting"
+		}
+	}
+	p.para("  ", s)
+	if wi.Track != nil {
+		p.para("  ", TrackName(wi.Track))
+	}
+	if wi.Capacity > 0 {
+		s := "capacity " + scale.Bytes(wi.Capacity)
+		if wi.HasOutside {
+			s += fmt.Sprintf(", less %s measured outside PyTorch", scale.Bytes(wi.Outside))
+		}
+		p.para("  ", s)
+	}
+	title := "Settings"
+	if wi.Ranked {
+		title = "Settings, best first"
+	}
+	p.head(title)
+	p.settings(wi)
+	p.limits(wi)
+	p.apart(wi)
+	p.byIteration(wi)
+	if len(wi.Notes) > 0 || p.settingNotes(wi, true) {
+		p.head("Notes")
+		for _, n := range wi.Notes {
+			p.para("- ", n)
+		}
+		p.settingNotes(wi, false)
+	}
+	p.head("What these figures cannot know")
+	for _, n := range wi.CannotKnow {
+		p.para("- ", n)
+	}
+	return p.out.close()
+}
+
+func number(i int) string { return "#" + strconv.Itoa(i+1) }
+
+func (p *printer) settings(wi *align.WhatIf) {
+	tab := &textTable{}
+	no := tab.add(column{head: "#"})
+	conf := tab.add(column{head: "setting", left: true, min: 18})
+	peak := tab.add(column{head: "peak reserved"})
+	spread := tab.add(column{head: "range", left: true, rank: 6})
+	alloc := tab.add(column{head: "peak allocated", rank: 7})
+	gap := tab.add(column{head: "largest gap", rank: 5})
+	segs := tab.add(column{head: "segments", rank: 9})
+	calls := tab.add(column{head: "cudaMallocs", rank: 8})
+	failed := tab.add(column{head: "failed", rank: 2})
+	card := tab.add(column{head: "smallest card", rank: 1})
+	for i := range wi.Settings {
+		s := &wi.Settings[i]
+		no.cells = append(no.cells, strconv.Itoa(i+1))
+		text := SettingText(s)
+		conf.cells = append(conf.cells, text)
+		peak.cells = append(peak.cells, scale.Bytes(s.PeakReserved))
+		r := ""
+		if s.ReservedRange[0] != s.ReservedRange[1] {
+			r = scale.Bytes(s.ReservedRange[0]) + " to " + scale.Bytes(s.ReservedRange[1])
+		}
+		spread.cells = append(spread.cells, r)
+		alloc.cells = append(alloc.cells, scale.Bytes(s.PeakAllocated))
+		gap.cells = append(gap.cells, scale.Bytes(s.LargestGap))
+		segs.cells = append(segs.cells, countText(int64(s.Segments)))
+		calls.cells = append(calls.cells, countText(int64(s.CUDAMallocs)))
+		f := ""
+		if s.Limited != nil {
+			f = countText(int64(s.Limited.Failed))
+		}
+		failed.cells = append(failed.cells, f)
+		card.cells = append(card.cells, scale.Bytes(s.SmallestCard))
+	}
+	lines, _ := tab.lines(p.width - 2)
+	p.table(tab, nil)
+	for i := range wi.Settings {
+		if text := SettingText(&wi.Settings[i]); !strings.Contains(lines[i+1], text) {
+			p.para("  "+number(i)+" ", text, dim)
+		}
+	}
+}
+
+// limits says which settings run on the card that was asked for, and where the others stop.
+func (p *printer) limits(wi *align.WhatIf) {
+	if wi.Capacity == 0 {
+		return
+	}
+	p.head("On a card of " + scale.Bytes(wi.Capacity))
+	none := true
+	for i := range wi.Settings {
+		s := &wi.Settings[i]
+		if s.Failed() > 0 {
+			continue
+		}
+		none = false
+		text := SettingText(s) + " runs through"
+		switch n := s.Limited.Retries; {
+		case n == 1:
+			text += ", and gives its whole cache back once, which costs time"
+		case n > 1:
+			text += fmt.Sprintf(", and gives its whole cache back %d times, which costs time", n)
+		}
+		p.para("  "+number(i)+" ", text+".")
+	}
+	if none {
+		p.para("  ", "No setting tried runs through.")
+	}
+	// In full for those that one asks about first; the rest, which differ in figures alone, as a table.
+	told := map[int]bool{}
+	for i := range wi.Settings {
+		if s := &wi.Settings[i]; s.Failed() > 0 && (len(told) < whatIfFailures && !wi.Ranked || s.IsRecorded || s.IsDefault) {
+			told[i] = true
+			p.para("  "+p.paint(red, number(i))+" ", SettingText(s)+" "+FailureText(wi, s)+".")
+		}
+	}
+	tab := &textTable{}
+	no := tab.add(column{head: "#"})
+	in := tab.add(column{head: "stops in", left: true, min: 20})
+	asks := tab.add(column{head: "asks for"})
+	free := tab.add(column{head: "free in cache", rank: 1})
+	piece := tab.add(column{head: "largest piece", rank: 2})
+	for i := range wi.Settings {
+		s := &wi.Settings[i]
+		if s.Failed() == 0 || told[i] {
+			continue
+		}
+		f := &s.Limited.Failures[0]
+		no.cells = append(no.cells, strconv.Itoa(i+1))
+		in.cells = append(in.cells, PlaceText(wi, &f.Moment))
+		asks.cells = append(asks.cells, scale.Bytes(f.Request))
+		free.cells = append(free.cells, scale.Bytes(f.FreeCache))
+		piece.cells = append(piece.cells, scale.Bytes(f.LargestFree))
+	}
+	if len(no.cells) > 0 {
+		p.table(tab, nil)
+	}
+}
+
+// apart says where each setting differs from the one that the program ran with.
+func (p *printer) apart(wi *align.WhatIf) {
+	base := wi.Base()
+	tab := &textTable{}
+	no := tab.add(column{head: "#"})
+	first := tab.add(column{head: "first in", left: true, min: 20})
+	by := tab.add(column{head: "by", rank: 2})
+	most := tab.add(column{head: "most in", left: true, min: 20, rank: 1})
+	mostBy := tab.add(column{head: "by", rank: 1})
+	var same []string
+	for i := range wi.Settings {
+		s := &wi.Settings[i]
+		if s.First == nil {
+			if i != base {
+				same = append(same, number(i))
+			}
+			continue
+		}
+		no.cells = append(no.cells, strconv.Itoa(i+1))
+		first.cells = append(first.cells, PlaceText(wi, &s.First.Moment))
+		by.cells = append(by.cells, scale.SignedBytes(s.First.Reserved-s.First.Base))
+		most.cells = append(most.cells, PlaceText(wi, &s.Most.Moment))
+		mostBy.cells = append(mostBy.cells, scale.SignedBytes(s.Most.Reserved-s.Most.Base))
+	}
+	if len(wi.Settings) < 2 {
+		return
+	}
+	p.head(fmt.Sprintf("Where reserved memory differs from that under %s %s", number(base), ConfText(wi.Settings[base].Conf)))
+	if len(no.cells) > 0 {
+		p.table(tab, nil)
+	}
+	if len(same) > 0 {
+		p.para("  ", "never: "+strings.Join(same, ", "), dim)
+	}
+}
+
+// byIteration compares the highest reserved level of each iteration.
+func (p *printer) byIteration(wi *align.WhatIf) {
+	if wi.Track == nil || len(wi.Track.Iterations) == 0 || !wi.Timed {
+		return
+	}
+	shown := wi.Chosen(whatIfColumns)
+	p.head("Peak reserved by iteration")
+	tab := &textTable{}
+	name := tab.add(column{head: "iteration", left: true, min: 12})
+	t := thin(wi.Track.Iterations, whatIfRows)
+	gaps := map[int]string{}
+	for k, i := range t.rows {
+		if k > 0 && i != t.rows[k-1]+1 {
+			gaps[k] = fmt.Sprintf("… %d iterations", i-t.rows[k-1]-1)
+		}
+		name.cells = append(name.cells, clean(wi.Track.Iterations[i].Name))
+	}
+	for k, n := range shown {
+		c := column{head: number(n)}
+		if k >= 2 {
+			c.rank = k
+		}
+		col := tab.add(c)
+		for _, i := range t.rows {
+			col.cells = append(col.cells, scale.Bytes(wi.Settings[n].Iterations[i]))
+		}
+	}
+	p.table(tab, gaps)
+}
+
+// settingNotes writes what is to be said about single settings, each sentence once; with dry it says whether there is any.
+func (p *printer) settingNotes(wi *align.WhatIf, dry bool) bool {
+	var texts []string
+	where := map[string][]string{}
+	for i := range wi.Settings {
+		for _, n := range wi.Settings[i].Notes {
+			if where[n] == nil {
+				texts = append(texts, n)
+			}
+			where[n] = append(where[n], number(i))
+		}
+	}
+	if dry {
+		return len(texts) > 0
+	}
+	for _, n := range texts {
+		lead := strings.Join(where[n], ", ") + ": "
+		if len(where[n]) == len(wi.Settings) || len(where[n]) > 6 {
+			lead = ""
+		}
+		p.para("- ", lead+n)
+	}
+	return true
+}
