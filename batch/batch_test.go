@@ -44,7 +44,7 @@ func inputs(paths ...string) []Input {
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ paths, want string }{
 		{"runs/a.sqlite runs/b.nsys-rep", "a b"},
-		{"x/run.sqlite y/run.sqlite y/other.sqlite", "x_run y_run other"},
+		{"x/run.sqlite y/run.sqlite y/other.sqlite", "x_run y_run y_other"},
 		{"1/x/run.sqlite 2/x/run.sqlite 2/y/run.sqlite", "1_x_run 2_x_run y_run"},
 		{"run.sqlite run.nsys-rep", "run run-2"},
 		{"a/Run.sqlite b/run.sqlite", "a_Run b_run"}, // one file where case does not count
