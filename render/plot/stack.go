@@ -543,11 +543,22 @@ func (s *stacked) highest() int {
 
 // stackLegend has an entry for each layer with bytes in view, and its head.
 func (pic *picture) stackLegend() (head string, entries []entry) {
-	seen := pic.source.seen(pic.stackWindow())
+	from, to := pic.stackWindow()
+	seen := pic.source.seen(from, to)
+	// What is too thin to be seen is not to be looked for.
+	var s *stacked
+	if to > from && pic.memory == nil {
+		s = pic.source.stack(linear(from, to), pic.view.columns)
+	}
 	for k, l := range pic.source.layers {
-		if seen[k] {
-			entries = append(entries, entry{l.name, pic.swatch(l.color)})
+		if !seen[k] {
+			continue
 		}
+		label := l.name
+		if s != nil && s.top[k] < s.high/300 {
+			label += ", at most " + scale.Bytes(s.top[k])
+		}
+		entries = append(entries, entry{label, pic.swatch(l.color)})
 	}
 	inferred := ""
 	if pic.inferredNames() {
@@ -659,16 +670,11 @@ func (pic *picture) stackMark(s *stacked, lines []stairs, deviceAt int, a plotAr
 	if s.high == 0 || top >= 0 && top-y < pic.pt(16) {
 		return // the labels would lie on each other; the caption has both
 	}
-	x := a.x0 + dx*(vg.Length(s.highest())+0.5)
-	label := "allocated: highest in view " + scale.Bytes(s.high)
-	if lv := pic.level(pic.view.level); lv != nil && lv.Peak == s.high && lv.PeakAt >= a.from && lv.PeakAt <= a.to {
-		x = a.x(lv.PeakAt)
-		label = "allocated: peak " + scale.Bytes(lv.Peak)
-		if w := pic.where(lv.PeakAt); w != "" {
-			label += " " + w
-		}
+	label, x := pic.topLabel(pic.view.level, s.high, a)
+	if x < 0 {
+		x = a.x0 + dx*(vg.Length(s.highest())+0.5)
 	}
-	pic.markClear(label, "allocated: "+scale.Bytes(s.high), x, y, lines, taken, a)
+	pic.markClear("allocated: "+label, "allocated: "+scale.Bytes(s.high), x, y, lines, taken, a)
 }
 
 // markClear is mark, with the label where it hides none of the lines, if there is such a place: beside the dot, else over
@@ -693,14 +699,14 @@ func (pic *picture) tryMark(label string, x, y vg.Length, lines []stairs, taken 
 		}
 		for _, s := range lines {
 			n := vg.Length(len(s.columns))
-			from, to := int((p.x-a.x0)/(a.x1-a.x0)*n), int((p.x+w-a.x0)/(a.x1-a.x0)*n)
+			from, to := int((p.x-pic.pt(4)-a.x0)/(a.x1-a.x0)*n), int((p.x+w+pic.pt(4)-a.x0)/(a.x1-a.x0)*n)
 			level, _ := s.at(max(from-1, 0))
 			for i := max(from, 0); i <= min(to, len(s.columns)-1); i++ {
 				lo, hi := level, level
 				if c := s.columns[i]; c.any {
 					lo, hi, level = min(lo, c.low), max(hi, c.high), c.last
 				}
-				if a.y(hi) > p.y-pic.pt(2) && a.y(lo) < p.y+pic.pt(8) {
+				if a.y(hi) > p.y-pic.pt(4.5) && a.y(lo) < p.y+pic.pt(10.5) {
 					return false
 				}
 			}
