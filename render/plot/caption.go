@@ -100,7 +100,15 @@ func (pic *picture) foundText() string {
 func (pic *picture) troubles() []string {
 	var out []string
 	if failed := pic.track.Failed; len(failed) > 0 {
-		out = append(out, sentence(fmt.Sprintf("%d %s failed, the first %s", len(failed), plural(failedCall(failed), len(failed)), pic.failedWhere(&failed[0]))))
+		first, last := pic.failedWhere(&failed[0]), pic.failedWhere(&failed[len(failed)-1])
+		switch {
+		case len(failed) == 1:
+		case last == first:
+			first = "all " + first
+		default:
+			first = "the first " + first + ", the last " + last
+		}
+		out = append(out, sentence(fmt.Sprintf("%d %s failed, %s", len(failed), plural(failedCall(failed), len(failed)), first)))
 	}
 	var findings, warnings []string
 	for _, f := range pic.findings() {

@@ -44,18 +44,15 @@ func (pic *picture) growthText() string {
 			s += ": tensors " + pic.growth(steady, pic.view.level) + "; device level " + pic.growth(steady, "device")
 			who = "Tensors of steady"
 		}
-		verb, median := "needs", ""
-		if len(steady) > 1 || pic.view.level != "" {
-			verb = "need"
-		}
-		if len(steady) > 1 {
-			median = " (median)"
-		}
 		over := scale.SignedBytes(need) + " over the start"
 		if need == 0 {
-			over = "no more than there is at the start"
+			over = "nothing over the start"
 		}
-		s += fmt.Sprintf(". %s %s (%s) %s %s%s.", who, plural("iteration", len(steady)), list(indexes(steady)), verb, over, median)
+		if len(steady) == 1 {
+			s += fmt.Sprintf(". Need of the steady iteration %d: %s.", steady[0].Index, over)
+		} else {
+			s += fmt.Sprintf(". %s iterations (%s) need %s (median).", who, list(indexes(steady)), over)
+		}
 	}
 	var left []string
 	if len(warm) > 0 {
@@ -99,11 +96,10 @@ func (pic *picture) growth(steady []*align.Iteration, kind string) string {
 	}
 	median := lowerMedian(bytes)
 	if median != 0 {
-		s := scale.SignedBytes(median) + " an iteration"
-		if len(all) > 1 {
-			s += " (median), " + scale.SignedBytes(sum) + " in all"
+		if len(all) == 1 {
+			return fmt.Sprintf("%s in iteration %d", scale.SignedBytes(sum), all[0].index)
 		}
-		return s
+		return scale.SignedBytes(median) + " an iteration (median), " + scale.SignedBytes(sum) + " in all"
 	}
 	var steps []change
 	for _, c := range all {
@@ -134,6 +130,8 @@ func (pic *picture) growth(steady []*align.Iteration, kind string) string {
 		return scale.SignedBytes(sum) + " in all"
 	case len(steps) == 1 && sum == steps[0].bytes:
 		return fmt.Sprintf("%s once, in iteration %d", scale.SignedBytes(sum), steps[0].index)
+	case len(steps) == 1 && max(sum-steps[0].bytes, steps[0].bytes-sum) <= peak/trifle:
+		return fmt.Sprintf("%s in all, nearly all of it in iteration %d", scale.SignedBytes(sum), steps[0].index)
 	case sum == 0:
 		return "none in all: " + strings.Join(parts, ", ")
 	}

@@ -88,7 +88,7 @@ func (pic *picture) inViewText(kind, name string) string {
 		return ""
 	}
 	high, at, ok := pic.inView(kind)
-	if !ok {
+	if lv := pic.level(kind); !ok || lv != nil && lv.PeakAt == at { // said already
 		return ""
 	}
 	s := fmt.Sprintf(" In view: %sat most %s, %s", name, scale.Bytes(high), pic.at(at))

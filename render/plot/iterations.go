@@ -85,13 +85,19 @@ func (pic *picture) newIterations(width vg.Length) iterationsPanel {
 		per = bs[0].n
 		h = head{title: fmt.Sprintf("Iterations, %d a column: %s, lowest to highest, and peak", per, pic.levelName()), shorter: []string{fmt.Sprintf("Iterations, %d a column", per)}}
 	}
+	part, full, brief := "", "", ""
 	if all := len(pic.track.Iterations); all > len(its) {
-		part := fmt.Sprintf(" (%d of %d)", len(its), all)
-		h.add(part, part)
+		part = fmt.Sprintf("%d of %d", len(its), all)
 	}
 	low, high = byteRange(low, high, true)
 	if low > 0 {
-		h.add(" (axis does not start at 0)", " (axis not from 0)")
+		full, brief = "axis does not start at 0", "axis not from 0"
+	}
+	switch {
+	case part != "" && full != "":
+		h.add(" ("+part+"; "+full+")", " ("+part+"; "+brief+")")
+	case part+full != "":
+		h.add(" ("+part+full+")", " ("+part+brief+")")
 	}
 
 	var entries []entry

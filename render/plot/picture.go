@@ -157,7 +157,7 @@ func (pic *picture) draw() {
 		}
 		y = pic.headed(head, entries, x0, x1, y)
 	}
-	if pic.source != nil && v.stack != "phase" {
+	if pic.source != nil && v.stack != "phase" && (v.timeline || v.steady) {
 		if head, entries := pic.stackLegend(); len(entries) > 0 {
 			y = pic.headed(head, entries, x0, x1, y)
 		}
@@ -263,10 +263,18 @@ func (pic *picture) subtitle() string {
 
 // phaseLegend has an entry for each top-level phase that is in view.
 func (pic *picture) phaseLegend() []entry {
-	seen := map[string]bool{}
-	for _, it := range pic.view.its {
+	v, seen := pic.view, map[string]bool{}
+	for n, it := range v.its {
 		for i := range it.Phases {
-			seen[it.Phases[i].Path] = true
+			ph := &it.Phases[i]
+			switch {
+			case v.timeline && !v.iterations && !v.steady: // the part of the lane that is in view
+				seen[ph.Path] = seen[ph.Path] || ph.Start < v.to && ph.End > v.from
+			case v.timeline || v.steady && n == v.big || pic.source != nil && v.stack == "phase":
+				seen[ph.Path] = true
+			case v.iterations: // phases have no mark but the peak that they set
+				seen[ph.Path] = seen[ph.Path] || v.use(&it.Use).Need > 0 && v.setter(it) == ph.Path
+			}
 		}
 	}
 	if seen[align.OtherPhase] && !pic.otherDrawn() {
@@ -425,17 +433,17 @@ func (pic *picture) xAxis(a plotArea, y vg.Length, axis timeAxis, title string) 
 	said, dotted, room := axis.title(title), "", a.x1-a.x0+pic.pt(8)
 	if f := a.scale.squeeze(); axis.unit != "" && a.scale.squeezed {
 		dotted = fmt.Sprintf("squeezed up to %s-fold, so that the iterations can be seen", fold(f))
-		if sampled := pic.pt(26); pic.width(said+"; "+dotted, st)+sampled > room {
+		if sampled := pic.pt(30); pic.width(said+"; "+dotted, st)+sampled > room {
 			dotted = "squeezed"
 		}
 		said += "; "
 		// A piece of the axis as it is drawn there stands before what it means.
-		sample := pic.pt(20)
+		sample := pic.pt(24)
 		from := (a.x0 + a.x1 - pic.width(said+" "+dotted, st) - sample) / 2
 		st.align = 0
 		pic.text(said, from, y-pic.pt(22.5), st)
 		from += pic.width(said, st)
-		pic.dotted(from, from+sample, y-pic.pt(19.5))
+		pic.dotted(from+pic.pt(4), from+sample, y-pic.pt(19.5))
 		pic.text(" "+dotted, from+sample, y-pic.pt(22.5), st)
 		return
 	}

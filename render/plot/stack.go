@@ -724,22 +724,40 @@ func (pic *picture) tryMark(label string, x, y vg.Length, lines []stairs, taken 
 	}
 	slices.Sort(heights)
 	// 2. At each height to the right of the dot, to its left, and over it.
+	var places []place
+	over := max(a.x0+pic.pt(4), min(x-w/2, a.x1-w-pic.pt(4)))
 	for _, h := range heights {
-		for _, lx := range []vg.Length{x + pic.pt(7), x - pic.pt(7) - w, max(a.x0+pic.pt(4), min(x-w/2, a.x1-w-pic.pt(4)))} {
-			p := place{lx, h}
-			if lx < x && lx+w > x && h < y+pic.pt(6) || !clear(p) { // over the dot there must be room for it
-				continue
-			}
-			if h > y+pic.pt(6) {
-				pic.line(pic.pt(0.7), ink, nil, vg.Point{X: x, Y: y}, vg.Point{X: x, Y: h + pic.pt(3)})
-				pic.fill(lx-pic.pt(2), h-pic.pt(2.5), lx+w+pic.pt(2), h+pic.pt(8.5), white)
-			}
-			pic.disc(vg.Point{X: x, Y: y}, pic.pt(3.3), white)
-			pic.disc(vg.Point{X: x, Y: y}, pic.pt(2.5), ink)
-			pic.fill(lx-pic.pt(2), h-pic.pt(2), lx+w+pic.pt(2), h+pic.pt(8.5), white)
-			pic.text(label, lx, h, st)
-			return true
+		for _, lx := range []vg.Length{x + pic.pt(7), x - pic.pt(7) - w, over} {
+			places = append(places, place{lx, h})
 		}
+	}
+	// 3. There and a little farther off, just over what is highest along the label: a staircase has room beside it.
+	for _, lx := range []vg.Length{x - pic.pt(7) - w, x + pic.pt(7), over, x - pic.pt(17) - w, x - pic.pt(37) - w, x + pic.pt(27)} {
+		h := y
+		for _, s := range lines {
+			n := vg.Length(len(s.columns))
+			from, to := int((lx-pic.pt(5)-a.x0)/(a.x1-a.x0)*n), int((lx+w+pic.pt(5)-a.x0)/(a.x1-a.x0)*n)
+			for i := max(from, 0); i <= min(to, len(s.columns)-1); i++ {
+				_, high := s.at(i)
+				h = max(h, a.y(high))
+			}
+		}
+		places = append(places, place{lx, h + pic.pt(5)})
+	}
+	for _, p := range places {
+		lx, h := p.x, p.y
+		if lx < x && lx+w > x && h < y+pic.pt(6) || !clear(p) { // over the dot there must be room for it
+			continue
+		}
+		if h > y+pic.pt(6) {
+			pic.line(pic.pt(0.7), ink, nil, vg.Point{X: x, Y: y}, vg.Point{X: min(max(x, lx), lx+w), Y: h + pic.pt(3)})
+			pic.fill(lx-pic.pt(2), h-pic.pt(2.5), lx+w+pic.pt(2), h+pic.pt(8.5), white)
+		}
+		pic.disc(vg.Point{X: x, Y: y}, pic.pt(3.3), white)
+		pic.disc(vg.Point{X: x, Y: y}, pic.pt(2.5), ink)
+		pic.fill(lx-pic.pt(2), h-pic.pt(2), lx+w+pic.pt(2), h+pic.pt(8.5), white)
+		pic.text(label, lx, h, st)
+		return true
 	}
 	return false
 }

@@ -276,7 +276,7 @@ func (pic *picture) timelineLegend(lines []stairs, tiny func(stairs) bool, capac
 		if all := len(pic.track.Failed); all > len(inView) {
 			count += " of " + strconv.Itoa(all)
 		}
-		name := "failed " + failedCall(pic.track.Failed)
+		name, many := "failed "+failedCall(pic.track.Failed), false
 		// What a number beside a cross means is said where there is one.
 		if n, x0, x1 := 0, pic.pt(50), pic.w-pic.pt(28); len(inView) > 1 {
 			last := vg.Length(-1e9)
@@ -286,7 +286,7 @@ func (pic *picture) timelineLegend(lines []stairs, tiny func(stairs) bool, capac
 					n = 1
 				}
 				if last = x; n == 2 {
-					count += "; “2×” stands for two close together"
+					many = true
 					break
 				}
 			}
@@ -294,6 +294,11 @@ func (pic *picture) timelineLegend(lines []stairs, tiny func(stairs) bool, capac
 		entries = append(entries, entry{name + " (" + count + ")", func(x0, y0, x1, y1 vg.Length) {
 			pic.cross(vg.Point{X: (x0+x1)/2 + pic.pt(2), Y: (y0 + y1) / 2}, pic.pt(3), pic.pt(1.4), failed)
 		}})
+		if many {
+			entries = append(entries, entry{"so many close together", func(x0, y0, x1, y1 vg.Length) {
+				pic.text("2×", (x0+x1)/2+pic.pt(2), y0+pic.pt(0.5), style{size: small, bold: true, color: failed, align: 0.5})
+			}})
+		}
 	}
 	return entries
 }
@@ -319,6 +324,7 @@ func (pic *picture) failedMarks(calls []*align.FailedAlloc, lines []stairs, devi
 	st := style{size: small, bold: true, color: failed, align: 0.5}
 	var from, last, low vg.Length
 	n := 0
+	right, below := vg.Length(-1e9), vg.Length(0) // of the number written last
 	flush := func() {
 		if n > 1 {
 			s := strconv.Itoa(n) + "×"
@@ -328,6 +334,12 @@ func (pic *picture) failedMarks(calls []*align.FailedAlloc, lines []stairs, devi
 			}
 			w := pic.width(s, st) / 2
 			x = min(max(x, a.x0+w), a.x1-w)
+			if d := y - below; x-w < right+pic.pt(3) && d < pic.pt(9) && d > -pic.pt(9) {
+				if y = below - pic.pt(9.5); y < a.y0+pic.pt(2) {
+					y = below + pic.pt(9.5)
+				}
+			}
+			right, below = x+w, y
 			pic.fill(x-w-pic.pt(1), y-pic.pt(1), x+w+pic.pt(1), y+pic.pt(7.5), under)
 			pic.text(s, x, y, st)
 		}
@@ -361,6 +373,9 @@ func (pic *picture) peakMark(s stairs, a plotArea) {
 		return
 	}
 	label, x := pic.topLabel("device", s.high, a)
+	if s.low == s.high && pic.view.partial() {
+		label = "flat at " + scale.Bytes(s.high)
+	}
 	if x < 0 {
 		x = a.x0 + (a.x1-a.x0)/vg.Length(len(s.columns))*(vg.Length(s.topColumn())+0.5)
 	}
@@ -556,10 +571,10 @@ func (pic *picture) phaseLane(pieces []lanePiece, a plotArea, y0, y1 vg.Length, 
 	return "range"
 }
 
-// bandName is a name cut to a width; empty where no more than two letters would be left, which say nothing.
+// bandName is a name cut to a width; empty where fewer than four letters would be left, which say nothing.
 func (pic *picture) bandName(name string, st style, w vg.Length) string {
 	name = clean(name)
-	if s := pic.fit(name, st, w); s == name || len([]rune(s)) >= len("abc")+1 {
+	if s := pic.fit(name, st, w); s == name || len([]rune(s)) >= len("abcd")+1 {
 		return s
 	}
 	return ""
