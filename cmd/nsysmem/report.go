@@ -39,7 +39,7 @@ phase, failed allocations and warnings. Cells hold exact values; what was not co
 		},
 	}
 	c.flags(cmd)
-	cmd.Flags().StringVarP(&out.path, "output", "o", "", "`file` (.xlsx), or a folder; default: the report's name in the working directory")
+	cmd.Flags().StringVarP(&out.path, "output", "o", "", "`file` (.xlsx), a folder, or - for stdout; default: the report's name in the working directory")
 	cmd.Flags().BoolVar(&out.force, "force", false, "replace files that exist")
 	cmd.Flags().BoolVar(&whatIf, "whatif", false, "with --snapshot: add sheets of what other allocator settings would have reserved")
 	return cmd

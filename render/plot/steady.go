@@ -45,7 +45,10 @@ func (v *view) pickSteady() {
 		v.big = alike[(len(alike)-1)/2]
 		v.bigWhy = fmt.Sprintf("typical of %d steady", len(steady))
 		if len(steady) == 1 {
-			v.bigWhy = "the steady one"
+			v.bigWhy = "the only steady one"
+		}
+		if len(v.its) == 1 {
+			v.bigWhy = "the one shown"
 		}
 		return
 	}
