@@ -203,6 +203,10 @@ func (a *analysis) categorize(out *Track, ten *Tensors, tl *timeline, peakAt int
 	for i := range ten.Blocks {
 		b := &ten.Blocks[i]
 		lives[i] = torchmem.Life{From: b.Start, To: b.End, Bytes: b.Bytes}
+		if a.timed && b.Start < a.firstTime && (b.End == Never || b.End >= a.firstTime) {
+			// The snapshot's trace began before the report did: what happened then has no phase.
+			lives[i].From = torchmem.Never
+		}
 	}
 	// Births and deaths are looked up in time order, each by a cursor that moves forward.
 	order := make([]int32, len(lives))

@@ -1,6 +1,7 @@
 package torchmem
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -106,8 +107,8 @@ func (c Category) String() string {
 //     is so, a library's workspace is not). The others: autograd detail, or unknown where they are lasting.
 //  7. Born in a forward pass: activation, or unknown where it is lasting (a library's workspace, a cached mask). A weight
 //     cast for autocast is temporary or activation, by how long autocast keeps it.
-//  8. Born elsewhere in an iteration: optimizer state where it is lasting and has the size of a parameter, temporary where
-//     it is gone with its iteration, else unknown.
+//  8. Born elsewhere in an iteration: optimizer state where it is lasting and has the size of a parameter, in a program
+//     that has gradients; temporary where it is gone with its iteration, else unknown.
 //
 // The result has one category for each block. iterations is the number of iterations; with none, all but what rules 1 and
 // 2 tell is unknown.
@@ -169,6 +170,7 @@ func Categories(lives []Life, iterations int) []Category {
 		params = c.sizes(Parameter)
 	}
 
+	trains := slices.Contains(c.out, Gradient)
 	for i := range lives {
 		b := &lives[i]
 		if b.From == Never || c.out[i] != Unknown || iterations == 0 || !b.Birth.Inside {
@@ -188,7 +190,7 @@ func Categories(lives []Life, iterations int) []Category {
 			}
 		case RoleBackward: // decided above
 		default:
-			if c.lasting(b) && params[b.Bytes] > 0 {
+			if c.lasting(b) && params[b.Bytes] > 0 && trains {
 				c.out[i] = OptimizerState
 			} else if !outlives {
 				c.out[i] = Temporary

@@ -175,27 +175,34 @@ func besideNote(b *Beside, th *align.Theory) string {
 		x := b.Expected * times / by
 		return b.Measured >= x && b.Measured-x <= x/64
 	}
+	half, twice := near(1, 2), near(2, 1)
 	switch b.Category {
 	case "parameter":
 		switch {
-		case near(1, 2) || near(2, 1):
-			return "another --dtype, or --params is off"
+		case half:
+			return "half of it: another --dtype, or a model that is split over devices"
+		case twice:
+			return "twice as much: another --dtype, or a second copy"
 		case d > 0:
 			return "buffers, such as running statistics, or parameters that --params leaves out"
 		}
 		return "--params counts more than this device holds, or another --dtype"
 	case "gradient":
 		switch {
-		case near(1, 2) || near(2, 1):
-			return "another --dtype, or two sets at once"
+		case half:
+			return "half of it: another --dtype, or a model that is split over devices"
+		case twice:
+			return "twice as much: another --dtype, or two sets at once"
 		case d > 0:
 			return "gradients of more than the parameters, or copies of some"
 		}
 		return "parameters without a gradient (frozen), or gradients that never live all at once"
 	}
 	switch {
-	case near(1, 2) || near(2, 1):
-		return "another --optimizer or --dtype"
+	case half:
+		return "half of it: another --optimizer or --dtype, or a model that is split over devices"
+	case twice:
+		return "twice as much: another --optimizer or --dtype"
 	case d > 0:
 		return "more than the moments: step counters, master copies, buffers"
 	}

@@ -31,6 +31,7 @@ type overview struct {
 	row  int // the next free one, from 1
 	err  error
 	long int // style of wrapped text
+	rows int // of charts
 }
 
 // overview writes what is to be known at a glance: which report, what was and was not collected, what was found, the
@@ -376,6 +377,7 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 			continue
 		}
 		drawn++
+		o.chartRow()
 		series := func(col int, color string, width float64) excelize.ChartSeries {
 			s := excelize.ChartSeries{
 				Name:       cells("Iterations", col, 1, 1),
@@ -416,6 +418,15 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 		}
 		o.row += chartRows
 	}
+}
+
+// chartRow begins a row of charts: a new page after each two, for a picture that is cut by the end of a page shows
+// nothing.
+func (o *overview) chartRow() {
+	if o.rows > 0 && o.rows%2 == 0 && o.err == nil {
+		o.do(o.b.f.InsertPageBreak(overviewSheet, "A"+strconv.Itoa(o.row)))
+	}
+	o.rows++
 }
 
 func (o *overview) chart(col string, c *excelize.Chart) {

@@ -62,6 +62,7 @@ func (o *overview) tensorCharts(rep *align.Report) {
 			continue
 		}
 		drawn++
+		o.chartRow()
 		who := fmt.Sprintf("process %d, device %d", t.PID, t.Device)
 		column := right
 		if to >= from {
