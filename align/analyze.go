@@ -57,15 +57,21 @@ type analysis struct {
 // A group is a phase path or range name that details are summed by.
 type group struct{ path, where string }
 
-// Analyze aligns a report. It reads each event table once, unless its rows are out of order.
+// Analyze aligns a report. It reads each event table once, unless its rows are out of order; API calls are read again
+// where the launches show another main thread than was guessed, and they and the GPU work where iterations or phases are
+// inferred.
 //
 //  1. Ranges are read, and for each thread the innermost range at any time is laid out.
 //  2. API calls are read: each is joined to a range, and its place kept by correlation id.
-//  3. Iterations are chosen among the families of ranges, by how many launches they hold; rows are made.
-//  4. Memory events, kernels and copies are read at once, each joined to its row through its call.
-//  5. Sums are rolled up into the report.
+//  3. Iterations are chosen among the families of ranges, by how many launches they hold. Where there are none, or no
+//     phases inside them, they are searched in the GPU work and put among the ranges, and calls are joined anew.
+//  4. Rows are made: iterations, their phases, and outermost ranges outside them.
+//  5. Memory events, kernels and copies are read at once, each joined to its row through its call.
+//  6. A snapshot's devices are found among the tracks, and its levels are swept past the same rows.
+//  7. Sums are rolled up into the report, and findings are drawn from them.
 //
-// An error is a failure to read; what the report lacks stands in Report.Collected.
+// An error is a failure to read, a bad Options.Iteration, or a snapshot that is of another run; what the report lacks
+// stands in Report.Collected.
 func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) {
 	a, re, err := newAnalysis(db, opts)
 	if err != nil {

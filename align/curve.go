@@ -218,7 +218,7 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 				delete(live, k)
 				step(e.gpid, b.device, b.kind, e.time, -b.bytes)
 			}
-			if e.pool != nsysdb.Null && e.pool != 0 && (e.imported == nsysdb.Null || e.imported == 0) {
+			if e.ownPool() {
 				d.pool(pools, e, step)
 			}
 		}
@@ -226,29 +226,17 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 	}
 	err := db.Scan(ctx, nsysdb.Scan{Table: nsysdb.MemoryUsage, Columns: memoryColumns[:12], Sorted: sorted}, func(b *nsysdb.Batch) error {
 		c := b.Cols
-		if c[0] == nil || c[3] == nil || c[4] == nil || c[6] == nil {
+		if !hasMemoryRows(c) {
 			return nil
 		}
-		col := func(k, i int, missing int64) int64 {
-			if c[k] == nil {
-				return missing
-			}
-			return c[k][i]
-		}
 		for i := 0; i < b.Rows; i++ {
-			e := memEvent{time: c[0][i], gpid: col(1, i, 0), device: col(2, i, 0), address: c[3][i], bytes: c[4][i], op: c[6][i], corr: col(7, i, 0),
-				kind: col(5, i, nsysdb.KindDevice), pool: col(8, i, nsysdb.Null), poolSize: col(9, i, nsysdb.Null),
-				poolUsed: col(10, i, nsysdb.Null), imported: col(11, i, nsysdb.Null)}
+			e := memoryRow(c, i)
 			if e.time == nsysdb.Null {
 				continue
 			}
-			if n := len(same.events); n > 0 && same.events[n-1].time != e.time {
-				if same.events[n-1].time > e.time {
-					return errUnordered
-				}
-				flush()
+			if err := same.add(&e, flush); err != nil {
+				return err
 			}
-			same.events = append(same.events, e)
 		}
 		return nil
 	})

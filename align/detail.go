@@ -1,22 +1,16 @@
 package align
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 
 	"nsysmem/nsysdb"
 )
 
 // sortBlocks puts the blocks of a track in the order of their birth.
 func (t *track) sortBlocks() {
-	sort.Slice(t.blocks, func(i, j int) bool {
-		x, y := &t.blocks[i], &t.blocks[j]
-		if x.start != y.start {
-			return x.start < y.start
-		}
-		if x.address != y.address {
-			return uint64(x.address) < uint64(y.address)
-		}
-		return x.bornN < y.bornN
+	slices.SortFunc(t.blocks, func(x, y rawBlock) int {
+		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(uint64(x.address), uint64(y.address)), cmp.Compare(x.bornN, y.bornN))
 	})
 }
 
@@ -72,7 +66,7 @@ func (a *analysis) blocks(out *Track, t *track) {
 }
 
 func bySize(b []Block) {
-	sort.SliceStable(b, func(i, j int) bool { return b[i].Bytes > b[j].Bytes })
+	slices.SortStableFunc(b, func(x, y Block) int { return cmp.Compare(y.Bytes, x.Bytes) })
 }
 
 // details fills the kernels, copies and calls by phase.
@@ -90,32 +84,16 @@ func (a *analysis) details(out *Track, t *track) {
 		}
 		out.Kernels = append(out.Kernels, *s)
 	}
-	sort.Slice(out.Kernels, func(i, j int) bool {
-		x, y := &out.Kernels[i], &out.Kernels[j]
-		switch {
-		case x.Where != y.Where:
-			return x.Where < y.Where
-		case x.Path != y.Path:
-			return x.Path < y.Path
-		case x.NS != y.NS:
-			return x.NS > y.NS
-		}
-		return x.Name < y.Name
+	slices.SortFunc(out.Kernels, func(x, y KernelStat) int {
+		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name))
 	})
 	for key, s := range t.copies.copies {
 		g := a.groups[key.path]
 		s.Path, s.Where = g.path, g.where
 		out.Copies = append(out.Copies, *s)
 	}
-	sort.Slice(out.Copies, func(i, j int) bool {
-		x, y := &out.Copies[i], &out.Copies[j]
-		switch {
-		case x.Where != y.Where:
-			return x.Where < y.Where
-		case x.Path != y.Path:
-			return x.Path < y.Path
-		}
-		return x.Kind < y.Kind
+	slices.SortFunc(out.Copies, func(x, y CopyStat) int {
+		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Kind, y.Kind))
 	})
 	a.callDetails(out, t.proc)
 }
@@ -149,16 +127,7 @@ func (a *analysis) callDetails(out *Track, p *process) {
 	for _, s := range sums {
 		out.Calls = append(out.Calls, *s)
 	}
-	sort.Slice(out.Calls, func(i, j int) bool {
-		x, y := &out.Calls[i], &out.Calls[j]
-		switch {
-		case x.Where != y.Where:
-			return x.Where < y.Where
-		case x.Path != y.Path:
-			return x.Path < y.Path
-		case x.NS != y.NS:
-			return x.NS > y.NS
-		}
-		return x.Name < y.Name
+	slices.SortFunc(out.Calls, func(x, y CallStat) int {
+		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name))
 	})
 }

@@ -1,6 +1,7 @@
 package align
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -317,15 +318,8 @@ func (l *opList) sort() {
 	if !sorted {
 		slices.SortFunc(order, func(i, j int) int {
 			x, y := &l.ops[i], &l.ops[j]
-			switch {
-			case x.Start != y.Start:
-				return compare(x.Start, y.Start)
-			case l.threads[x.Thread] != l.threads[y.Thread]:
-				return compare(l.threads[x.Thread], l.threads[y.Thread])
-			case x.End != y.End:
-				return compare(x.End, y.End)
-			}
-			return compare(int64(x.Key>>1), int64(y.Key>>1))
+			return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(l.threads[x.Thread], l.threads[y.Thread]),
+				cmp.Compare(x.End, y.End), cmp.Compare(x.Key, y.Key))
 		})
 		ops, kernels := make([]period.Op, len(order)), make([]int32, len(order))
 		for k, i := range order {
@@ -341,16 +335,6 @@ func (l *opList) sort() {
 		l.ops[i].Thread = int32(k)
 	}
 	l.threads = ids
-}
-
-func compare(x, y int64) int {
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
 }
 
 // sizeClass is the binary logarithm of a size: copies of about one size are one class.

@@ -10,18 +10,18 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite"
+
+	"nsysmem/internal/fixture"
 )
 
 // findExport gives the path of an export by name, or skips: not all real ones are in testdata.
 func findExport(t *testing.T, name string) string {
 	t.Helper()
-	for _, f := range exports(t) {
-		if filepath.Base(f) == name+".sqlite" {
-			return f
-		}
+	path := fixture.Find(t, "..", name+".sqlite")
+	if path == "" {
+		t.Skipf("no export %s.sqlite in testdata, or in a folder that %s names", name, fixture.Folders)
 	}
-	t.Skipf("no export %s.sqlite in testdata, or in the folder that NSYSMEM_EXPORTS names", name)
-	return ""
+	return path
 }
 
 // annotatedExports have ranges for iterations; phases says that those inside are the ones that are inferred too.

@@ -1,6 +1,7 @@
 package align
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -342,13 +343,7 @@ func (t *Tensors) cacheAt(tl *timeline, event int, whole *torchmem.Use) *Cache {
 func (a *analysis) outside(t *track, m *match, ten *Tensors) *Outside {
 	segs := slices.Clone(m.replay.Segments)
 	slices.SortStableFunc(segs, func(x, y torchmem.SegmentLife) int {
-		if x.Addr != y.Addr {
-			if x.Addr < y.Addr {
-				return -1
-			}
-			return 1
-		}
-		return compare(x.Birth, y.Birth)
+		return cmp.Or(cmp.Compare(x.Addr, y.Addr), cmp.Compare(x.Birth, y.Birth))
 	})
 	starts := make([]uint64, len(segs))
 	longest := int64(0)
@@ -408,25 +403,15 @@ func (a *analysis) outside(t *track, m *match, ten *Tensors) *Outside {
 			changes = append(changes, change{b.end, -b.bytes})
 		}
 	}
-	sort.SliceStable(changes, func(i, j int) bool {
-		if changes[i].at != changes[j].at {
-			return changes[i].at < changes[j].at
-		}
-		return changes[i].by > changes[j].by
-	})
+	slices.SortFunc(changes, func(x, y change) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(y.by, x.by)) })
 	level := int64(0)
 	for _, c := range changes {
 		level += c.by
 		out.Peak = max(out.Peak, level)
 	}
 	slices.SortStableFunc(out.Takers, func(x, y Taker) int {
-		if x.Bytes != y.Bytes {
-			return compare(y.Bytes, x.Bytes)
-		}
-		if x.Iteration != y.Iteration {
-			return compare(int64(x.Iteration), int64(y.Iteration))
-		}
-		return strings.Compare(x.Call+x.Phase, y.Call+y.Phase)
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Iteration, y.Iteration),
+			strings.Compare(x.Call+x.Phase, y.Call+y.Phase))
 	})
 	return out
 }

@@ -40,6 +40,11 @@ type memEvent struct {
 	pool, poolSize, poolUsed, imported                         int64
 }
 
+// ownPool says that the event tells of a pool of the process itself, rather than of one imported from another.
+func (e *memEvent) ownPool() bool {
+	return e.pool != nsysdb.Null && e.pool != 0 && (e.imported == nsysdb.Null || e.imported == 0)
+}
+
 // memory sweeps the memory events of the whole report.
 type memory struct {
 	a       *analysis
@@ -125,39 +130,45 @@ func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
 
 func (m *memory) add(b *nsysdb.Batch) error {
 	c := b.Cols
-	if c[0] == nil || c[3] == nil || c[4] == nil || c[6] == nil {
+	if !hasMemoryRows(c) {
 		m.a.warnOnce("memory_columns", "the memory table lacks a column that every version has: its events are left out")
 		return nil
 	}
-	col := func(k, i int, missing int64) int64 {
-		if k >= len(c) || c[k] == nil {
-			return missing
-		}
-		return c[k][i]
-	}
-	hasPool := c[8] != nil
 	for i := 0; i < b.Rows; i++ {
-		e := memEvent{time: c[0][i], gpid: col(1, i, 0), device: col(2, i, 0), address: c[3][i], bytes: c[4][i],
-			kind: col(5, i, nsysdb.KindDevice), op: c[6][i], corr: col(7, i, 0), pool: nsysdb.Null, imported: nsysdb.Null, stream: -1}
-		if hasPool && c[8][i] != nsysdb.Null {
-			e.pool, e.poolSize, e.poolUsed = c[8][i], col(9, i, nsysdb.Null), col(10, i, nsysdb.Null)
-		}
+		e := memoryRow(c, i)
 		if e.time == nsysdb.Null {
 			m.damaged++
 			continue
 		}
 		m.a.memoryTime.add(e.time, e.time)
-		e.imported, e.context, e.stream = col(11, i, nsysdb.Null), col(12, i, 0), col(13, i, -1)
-		if n := len(m.same.events); n > 0 && m.same.events[n-1].time != e.time {
-			if m.same.events[n-1].time > e.time {
-				return errUnordered
-			}
-			m.flush()
+		if err := m.same.add(&e, m.flush); err != nil {
+			return err
 		}
-		m.same.events = append(m.same.events, e)
 		m.rows++
 	}
 	return nil
+}
+
+// hasMemoryRows says that a batch has the columns without which an event means nothing.
+func hasMemoryRows(c [][]int64) bool { return c[0] != nil && c[3] != nil && c[4] != nil && c[6] != nil }
+
+// column is a column's value in a row; missing where the table or the scan lacks the column.
+func column(c [][]int64, k, i int, missing int64) int64 {
+	if k >= len(c) || c[k] == nil {
+		return missing
+	}
+	return c[k][i]
+}
+
+// memoryRow is a row of a batch of memoryColumns, or of the first of them. Its time may be nsysdb.Null.
+func memoryRow(c [][]int64, i int) memEvent {
+	e := memEvent{time: c[0][i], gpid: column(c, 1, i, 0), device: column(c, 2, i, 0), address: c[3][i], bytes: c[4][i],
+		kind: column(c, 5, i, nsysdb.KindDevice), op: c[6][i], corr: column(c, 7, i, 0), pool: column(c, 8, i, nsysdb.Null),
+		imported: column(c, 11, i, nsysdb.Null), context: column(c, 12, i, 0), stream: column(c, 13, i, -1)}
+	if e.pool != nsysdb.Null {
+		e.poolSize, e.poolUsed = column(c, 9, i, nsysdb.Null), column(c, 10, i, nsysdb.Null)
+	}
+	return e
 }
 
 // flush takes in the events of one time stamp, in an order that does not depend on the rows' order in the table.
@@ -402,10 +413,9 @@ type poolSum struct {
 
 // row takes in what a memory event says of its pool. A pool imported from another process is counted there.
 func (s *poolSum) row(e *memEvent) {
-	if e.pool == nsysdb.Null || e.pool == 0 || e.imported != nsysdb.Null && e.imported != 0 {
-		return
+	if e.ownPool() {
+		s.set(e.pool, e.poolSize, e.poolUsed)
 	}
-	s.set(e.pool, e.poolSize, e.poolUsed)
 }
 
 func (s *poolSum) set(pool, size, used int64) {
@@ -444,15 +454,9 @@ func poolEvents(ctx context.Context, db *nsysdb.DB) ([]memEvent, error) {
 		if c[0] == nil || c[1] == nil || c[3] == nil {
 			return nil
 		}
-		col := func(k, i int, missing int64) int64 {
-			if c[k] == nil {
-				return missing
-			}
-			return c[k][i]
-		}
 		for i := 0; i < b.Rows; i++ {
-			e := memEvent{time: c[0][i], gpid: c[1][i], device: col(2, i, 0), address: c[3][i],
-				op: col(4, i, nsysdb.PoolInvalid), poolSize: col(5, i, nsysdb.Null), poolUsed: col(6, i, nsysdb.Null)}
+			e := memEvent{time: c[0][i], gpid: c[1][i], device: column(c, 2, i, 0), address: c[3][i],
+				op: column(c, 4, i, nsysdb.PoolInvalid), poolSize: column(c, 5, i, nsysdb.Null), poolUsed: column(c, 6, i, nsysdb.Null)}
 			if e.op == nsysdb.PoolDestroyed {
 				e.poolSize, e.poolUsed = 0, 0
 			}

@@ -17,6 +17,19 @@ type sameTime struct {
 	again  map[int64]bool
 }
 
+// add takes in an event that came later than the ones before, or with them. The events of the time before are first given
+// to flush, which takes them out.
+func (s *sameTime) add(e *memEvent, flush func()) error {
+	if n := len(s.events); n > 0 && s.events[n-1].time != e.time {
+		if s.events[n-1].time > e.time {
+			return errUnordered
+		}
+		flush()
+	}
+	s.events = append(s.events, *e)
+	return nil
+}
+
 // order orders the events: allocations first, then frees. Where several events of a process have one address, that
 // process's go in the order of their calls instead: a recording that begins in the middle writes all that came before it
 // at time 0 (observed with --capture-range=cudaProfilerApi in 2025.3), where blocks pair only so. Beyond that the order

@@ -8,34 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"nsysmem/internal/fixture"
 	"nsysmem/nsysdb"
 )
 
-// sharedFolder is a folder beside the checkout with more real exports than testdata holds.
-const sharedFolder = "../../shared"
-
-// exports lists the real exports at hand: those in testdata, and those beside the checkout where there are any.
-func exports(t testing.TB) []string {
-	t.Helper()
-	var out []string
-	seen := make(map[string]bool)
-	for _, dir := range []string{"../testdata", filepath.Join(sharedFolder, "reports"), os.Getenv("NSYSMEM_EXPORTS")} {
-		files, err := filepath.Glob(filepath.Join(dir, "*.sqlite"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			if name := filepath.Base(f); !seen[name] {
-				seen[name] = true
-				out = append(out, f)
-			}
-		}
-	}
-	if len(out) == 0 {
-		t.Fatal("no exports in testdata")
-	}
-	return out
-}
+// exports lists the real exports at hand.
+func exports(t testing.TB) []string { return fixture.Files(t, "..", "*.sqlite") }
 
 func analyze(t testing.TB, path string, opts Options) *Report {
 	t.Helper()
@@ -89,22 +67,10 @@ func checkRow(t *testing.T, what string, want expectedRow, u Use, calls int) {
 
 // TestExpected compares every iteration and phase with counts made independently of this package.
 func TestExpected(t *testing.T) {
-	var files []string
-	for _, dir := range []string{"../testdata/expected", filepath.Join(sharedFolder, "expected"), os.Getenv("NSYSMEM_EXPECTED")} {
-		f, _ := filepath.Glob(filepath.Join(dir, "*.json"))
-		files = append(files, f...)
-	}
-	reports := make(map[string]string)
-	for _, e := range exports(t) {
-		reports[strings.TrimSuffix(filepath.Base(e), ".sqlite")] = e
-	}
-	for _, f := range files {
+	for _, f := range fixture.Files(t, "..", "expected/*.json") {
 		name := strings.TrimSuffix(filepath.Base(f), ".json")
 		t.Run(name, func(t *testing.T) {
-			path, ok := reports[name]
-			if !ok {
-				t.Skipf("no export %s.sqlite at hand", name)
-			}
+			path := findExport(t, name)
 			data, err := os.ReadFile(f)
 			if err != nil {
 				t.Fatal(err)

@@ -2,7 +2,6 @@ package align
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -19,14 +18,7 @@ func TestSlowWay(t *testing.T) {
 	if err := amplify.Report(context.Background(), "../testdata/gpt_amp.sqlite", long, 5, nil); err != nil {
 		t.Fatal(err)
 	}
-	files := []string{long}
-	for _, dir := range []string{"../testdata", os.Getenv("NSYSMEM_EXPORTS")} {
-		list, err := filepath.Glob(filepath.Join(dir, "*.sqlite"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, list...)
-	}
+	files := append([]string{long}, exports(t)...)
 	if len(files) < 4 {
 		t.Fatalf("%d exports, want more", len(files))
 	}

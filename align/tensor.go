@@ -298,10 +298,7 @@ func (s *shares) add(name string, bytes int64) {
 
 func (s *shares) list() []Share {
 	slices.SortStableFunc(s.out, func(x, y Share) int {
-		if x.Bytes != y.Bytes {
-			return cmp.Compare(y.Bytes, x.Bytes)
-		}
-		return cmp.Compare(x.Name, y.Name)
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Name, y.Name))
 	})
 	return s.out
 }

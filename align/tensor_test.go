@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nsysmem/internal/fixture"
 	"nsysmem/torchmem"
 )
 
@@ -23,25 +24,14 @@ type meterTruth struct {
 	}
 }
 
-// beside is the file of a run that lies beside its export, here or in the shared folder; empty for none.
-func beside(export, ending string) string {
-	name := strings.TrimSuffix(filepath.Base(export), ".sqlite") + ending
-	for _, dir := range []string{filepath.Dir(export), filepath.Join(sharedFolder, "reports")} {
-		if path := filepath.Join(dir, name); fileExists(path) {
-			return path
-		}
-	}
-	return ""
-}
-
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// beside is the file of a run that belongs to its export; empty for none.
+func beside(t testing.TB, export, ending string) string {
+	return fixture.Find(t, "..", strings.TrimSuffix(filepath.Base(export), ".sqlite")+ending)
 }
 
 func readMeters(t *testing.T, export string) *meterTruth {
 	t.Helper()
-	path := beside(export, ".truth.json")
+	path := beside(t, export, ".truth.json")
 	if path == "" {
 		return nil
 	}
@@ -59,7 +49,7 @@ func readMeters(t *testing.T, export string) *meterTruth {
 
 func readSnapshot(t testing.TB, export string) *torchmem.Snapshot {
 	t.Helper()
-	path := beside(export, ".snapshot.pickle")
+	path := beside(t, export, ".snapshot.pickle")
 	if path == "" {
 		return nil
 	}

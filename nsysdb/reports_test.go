@@ -7,21 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nsysmem/internal/fixture"
 )
 
-// reports are the real exports at hand: those of the project, and others where there are any.
-func reports(t testing.TB) []string {
-	t.Helper()
-	list, err := filepath.Glob("../testdata/*.sqlite")
-	if err != nil || len(list) < 4 {
-		t.Fatalf("only %d reports in testdata: %v", len(list), err)
-	}
-	more, err := filepath.Glob("../../shared/reports/*.sqlite")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(list, more...)
-}
+// reports are the real exports at hand.
+func reports(t testing.TB) []string { return fixture.Files(t, "..", "*.sqlite") }
 
 // Every column of every event table of every real export reads as it does through database/sql, from pages and by
 // SQLite, in one part and in several.

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"nsysmem/internal/fixture"
 )
 
 // truth is what a training script read from PyTorch's own meters while its snapshot was recorded.
@@ -39,46 +42,33 @@ type recording struct {
 	truth
 }
 
-// recordings are those in testdata, and in a folder "shared" beside the checkout where there is one.
+// recordings are the snapshots at hand that have a truth beside them. With names, only those: where there is none of them,
+// the test is skipped.
 func recordings(t testing.TB, names ...string) []recording {
 	t.Helper()
-	dirs := []string{"../testdata", "../../shared/reports", "../../shared/allocator", "../../../shared/reports", "../../../shared/allocator"}
 	var out []recording
-	seen := map[string]bool{}
-	for _, dir := range dirs {
-		files, err := filepath.Glob(filepath.Join(dir, "*.snapshot.pickle"))
+	for _, f := range fixture.Files(t, "..", "*.snapshot.pickle") {
+		r := recording{name: strings.TrimSuffix(filepath.Base(f), ".snapshot.pickle"), path: f}
+		if len(names) > 0 && !slices.Contains(names, r.name) {
+			continue
+		}
+		text, err := os.ReadFile(strings.TrimSuffix(f, ".snapshot.pickle") + ".truth.json")
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
-		for _, f := range files {
-			r := recording{name: strings.TrimSuffix(filepath.Base(f), ".snapshot.pickle"), path: f}
-			if seen[r.name] || len(names) > 0 && !contains(names, r.name) {
-				continue
-			}
-			text, err := os.ReadFile(strings.TrimSuffix(f, ".snapshot.pickle") + ".truth.json")
-			if err != nil {
-				continue
-			}
-			if err := json.Unmarshal(text, &r.truth); err != nil {
-				t.Fatalf("%s: %v", f, err)
-			}
-			seen[r.name] = true
-			out = append(out, r)
+		if err := json.Unmarshal(text, &r.truth); err != nil {
+			t.Fatalf("%s: %v", f, err)
 		}
+		out = append(out, r)
 	}
-	if len(out) == 0 {
-		t.Skip("no recording here")
+	switch {
+	case len(out) > 0:
+	case len(names) == 0:
+		t.Fatal("no snapshot in testdata has its truth")
+	default:
+		t.Skipf("none of %v in testdata, or in a folder that %s names", names, fixture.Folders)
 	}
 	return out
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (r recording) read(t testing.TB) *Snapshot {

@@ -4,34 +4,30 @@ import (
 	"database/sql"
 	"fmt"
 	"math/bits"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	_ "modernc.org/sqlite"
+
+	"nsysmem/internal/fixture"
 )
 
 // A recorded is one process of a report: its operations and the ranges that annotate it.
 type recorded struct {
-	ops    []Op
-	kernel []int    // by operation: kernels that it stands for
-	phase  []string // by operation: innermost of the four phases, by the ranges
-	iter   []int    // by operation: number of its iteration, -1 for none
-	iters  int
+	ops   []Op
+	phase []string // by operation: innermost of the four phases, by the ranges
+	iter  []int    // by operation: number of its iteration, -1 for none
+	iters int
 }
 
-// reportPath finds a report in the repository's testdata or in a folder shared beside the checkout.
+// reportPath is the path of a real export, or skips the test where it is not at hand.
 func reportPath(t testing.TB, name string) string {
-	for _, p := range []string{"../../testdata", "../../../shared/reports", "../../../../shared/reports"} {
-		f := filepath.Join(p, name+".sqlite")
-		if _, err := os.Stat(f); err == nil {
-			return f
-		}
+	path := fixture.Find(t, "../..", name+".sqlite")
+	if path == "" {
+		t.Skipf("no export %s.sqlite in testdata, or in a folder that %s names", name, fixture.Folders)
 	}
-	t.Skipf("no %s.sqlite", name)
-	return ""
+	return path
 }
 
 func hash(s string) uint64 {

@@ -13,7 +13,6 @@ func knowsAPI(c *align.Collected) bool     { return c.API }
 func knowsKernels(c *align.Collected) bool { return c.Kernels }
 func knowsCopies(c *align.Collected) bool  { return c.Copies }
 func knowsGPU(c *align.Collected) bool     { return c.Kernels || c.Copies }
-func knowsMemory(c *align.Collected) bool  { return c.Memory }
 
 // The figures of a row, in the order in which every format writes them. A failed allocation leaves no memory event;
 // only its API call tells of it.

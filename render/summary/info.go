@@ -269,8 +269,8 @@ func (p *printer) families(info *Info) {
 // error is the writer's.
 func WriteInfoJSON(w io.Writer, info *Info) error {
 	e := &encoder{out: output{w: w}}
-	e.raw(`{"schema":`)
-	e.text(InfoSchema)
+	e.raw("{")
+	e.textField("schema", InfoSchema)
 	e.raw(",\n\"report\":")
 	e.source(&info.Source)
 	e.raw(",\n\"file_bytes\":")
@@ -278,14 +278,11 @@ func WriteInfoJSON(w io.Writer, info *Info) error {
 	e.raw(",\n\"contents\":[")
 	for i, c := range info.Contents {
 		e.next(i, "\n ")
-		e.raw(`{"name":`)
-		e.text(c.Name)
-		e.raw(`,"collected":`)
-		e.bool(c.Collected)
-		e.raw(`,"rows":`)
-		e.count(c.Rows, c.Collected)
-		e.raw(`,"how":`)
-		e.textOrNull(c.How)
+		e.raw("{")
+		e.textField("name", c.Name)
+		e.boolField("collected", c.Collected)
+		e.countField("rows", c.Rows, c.Collected)
+		e.textFieldOrNull("how", c.How)
 		e.raw("}")
 	}
 	e.raw("],\n\"settings\":{")
@@ -299,58 +296,49 @@ func WriteInfoJSON(w io.Writer, info *Info) error {
 	for i := range info.Processes {
 		p := &info.Processes[i]
 		e.next(i, "\n ")
-		e.raw(`{"pid":`)
-		e.int(p.PID)
-		e.raw(`,"name":`)
-		e.textOrNull(p.Name)
-		e.raw(`,"rank":`)
-		e.count(p.Rank, p.Rank >= 0)
+		e.raw("{")
+		e.intField("pid", p.PID)
+		e.textFieldOrNull("name", p.Name)
+		e.countField("rank", p.Rank, p.Rank >= 0)
 		e.raw(`,"devices":[`)
 		for j, d := range p.Devices {
 			e.next(j, "")
 			e.int(d)
 		}
-		e.raw(`],"memory_events":`)
-		e.count(p.MemoryEvents, p.MemoryEvents >= 0)
-		e.raw(`,"kernels":`)
-		e.count(p.Kernels, p.Kernels >= 0)
-		e.raw(`,"calls":`)
-		e.count(p.Calls, p.Calls >= 0)
+		e.raw("]")
+		e.countField("memory_events", p.MemoryEvents, p.MemoryEvents >= 0)
+		e.countField("kernels", p.Kernels, p.Kernels >= 0)
+		e.countField("calls", p.Calls, p.Calls >= 0)
 		e.raw("}")
 	}
 	e.raw("],\n\"devices\":[")
 	for i, d := range info.Devices {
 		e.next(i, "\n ")
-		e.raw(`{"id":`)
-		e.int(d.ID)
-		e.raw(`,"name":`)
-		e.textOrNull(d.Name)
-		e.raw(`,"uuid":`)
-		e.textOrNull(d.UUID)
-		e.raw(`,"bus":`)
-		e.textOrNull(d.Bus)
-		e.raw(`,"total_bytes":`)
-		e.intOrNull(d.TotalMemory)
+		e.raw("{")
+		e.intField("id", d.ID)
+		e.textFieldOrNull("name", d.Name)
+		e.textFieldOrNull("uuid", d.UUID)
+		e.textFieldOrNull("bus", d.Bus)
+		e.intFieldOrNull("total_bytes", d.TotalMemory)
 		e.raw("}")
 	}
 	e.raw("],\n\"iterations_from\":[")
 	for i := range info.Iterations {
 		it := &info.Iterations[i]
 		e.next(i, "\n ")
-		e.raw(`{"pid":`)
-		e.int(it.PID)
-		e.raw(`,"device":`)
-		e.int(it.Device)
-		e.raw(`,"from":`)
+		e.raw("{")
+		e.intField("pid", it.PID)
+		e.intField("device", it.Device)
+		e.key("from")
 		e.iterationsFrom(&align.Track{PID: it.PID, IterationsFrom: it.IterationsFrom}, nil)
 		e.raw("}")
 	}
 	e.raw("],\n\"families\":[")
 	for i := range info.Families {
 		e.next(i, "\n ")
-		e.raw(`{"pid":`)
-		e.int(info.Families[i].PID)
-		e.raw(`,"family":`)
+		e.raw("{")
+		e.intField("pid", info.Families[i].PID)
+		e.key("family")
 		e.family(&info.Families[i])
 		e.raw("}")
 	}
@@ -362,12 +350,10 @@ func WriteInfoJSON(w io.Writer, info *Info) error {
 	e.raw("],\n\"tables\":[")
 	for i, t := range info.Tables {
 		e.next(i, "\n ")
-		e.raw(`{"name":`)
-		e.text(t.Name)
-		e.raw(`,"rows":`)
-		e.int(t.Rows)
-		e.raw(`,"columns":`)
-		e.int(int64(t.Columns))
+		e.raw("{")
+		e.textField("name", t.Name)
+		e.intField("rows", t.Rows)
+		e.intField("columns", int64(t.Columns))
 		e.raw("}")
 	}
 	e.raw("],\n")
@@ -375,15 +361,6 @@ func WriteInfoJSON(w io.Writer, info *Info) error {
 	e.remarks(info.Findings, info.Warnings)
 	e.raw("}\n")
 	return e.out.close()
-}
-
-// count writes a number where it is known.
-func (e *encoder) count(v int64, known bool) {
-	if known {
-		e.int(v)
-	} else {
-		e.raw("null")
-	}
 }
 
 // Date is a time since 1970 in nanoseconds as a date and time of day in UTC; empty for 0, which stands for unknown.

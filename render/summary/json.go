@@ -86,59 +86,90 @@ func (e *encoder) float(v float64) {
 	e.out.b = strconv.AppendFloat(e.out.b, v, 'f', -1, 64)
 }
 
+// key begins a member of an object, and parts it from the one before.
+func (e *encoder) key(k string) {
+	if n := len(e.out.b); n > 0 && e.out.b[n-1] != '{' {
+		e.raw(",")
+	}
+	e.raw(`"`)
+	e.raw(k)
+	e.raw(`":`)
+}
+
+func (e *encoder) intField(k string, v int64) {
+	e.key(k)
+	e.int(v)
+}
+
+func (e *encoder) intFieldOrNull(k string, v int64) {
+	e.key(k)
+	e.intOrNull(v)
+}
+
+// countField writes a number, or null where it is not known.
+func (e *encoder) countField(k string, v int64, known bool) {
+	e.key(k)
+	if known {
+		e.int(v)
+	} else {
+		e.raw("null")
+	}
+}
+
+func (e *encoder) textField(k, s string) {
+	e.key(k)
+	e.text(s)
+}
+
+func (e *encoder) textFieldOrNull(k, s string) {
+	e.key(k)
+	e.textOrNull(s)
+}
+
+func (e *encoder) floatField(k string, v float64) {
+	e.key(k)
+	e.float(v)
+}
+
+func (e *encoder) boolField(k string, v bool) {
+	e.key(k)
+	e.bool(v)
+}
+
 func (e *encoder) source(s *align.Source) {
-	e.raw(`{"path":`)
-	e.text(s.Path)
-	e.raw(`,"nsys_version":`)
-	e.textOrNull(s.NsysVersion)
-	e.raw(`,"export_schema":`)
-	e.textOrNull(s.SchemaVersion)
-	e.raw(`,"start_utc_ns":`)
-	e.intOrNull(s.StartUTC)
-	e.raw(`,"duration_ns":`)
-	e.int(s.Duration())
-	e.raw(`,"start_ns":`)
-	e.int(s.Start)
-	e.raw(`,"end_ns":`)
-	e.int(s.End)
-	e.raw(`,"time_shift_ns":`)
-	e.int(s.TimeShift)
-	e.raw(`,"os":`)
-	e.textOrNull(s.OS)
-	e.raw(`,"driver":`)
-	e.textOrNull(s.Driver)
-	e.raw(`,"cuda_driver":`)
-	e.textOrNull(s.CUDADriver)
+	e.raw("{")
+	e.textField("path", s.Path)
+	e.textFieldOrNull("nsys_version", s.NsysVersion)
+	e.textFieldOrNull("export_schema", s.SchemaVersion)
+	e.intFieldOrNull("start_utc_ns", s.StartUTC)
+	e.intField("duration_ns", s.Duration())
+	e.intField("start_ns", s.Start)
+	e.intField("end_ns", s.End)
+	e.intField("time_shift_ns", s.TimeShift)
+	e.textFieldOrNull("os", s.OS)
+	e.textFieldOrNull("driver", s.Driver)
+	e.textFieldOrNull("cuda_driver", s.CUDADriver)
 	e.raw("}")
 }
 
 func (e *encoder) collected() {
-	e.raw(`{"memory":`)
-	e.bool(e.c.Memory)
-	e.raw(`,"nvtx":`)
-	e.bool(e.c.NVTX)
-	e.raw(`,"kernels":`)
-	e.bool(e.c.Kernels)
-	e.raw(`,"cuda_api":`)
-	e.bool(e.c.API)
-	e.raw(`,"copies":`)
-	e.bool(e.c.Copies)
+	e.raw("{")
+	e.boolField("memory", e.c.Memory)
+	e.boolField("nvtx", e.c.NVTX)
+	e.boolField("kernels", e.c.Kernels)
+	e.boolField("cuda_api", e.c.API)
+	e.boolField("copies", e.c.Copies)
 	e.raw("}")
 }
 
 func (e *encoder) track(t *align.Track, families []align.Family) {
-	e.raw(`{"pid":`)
-	e.int(t.PID)
-	e.raw(`,"process":`)
-	e.textOrNull(t.Process)
-	e.raw(`,"device":`)
-	e.int(t.Device)
-	e.raw(`,"device_name":`)
-	e.textOrNull(t.DeviceName)
-	e.raw(`,"device_uuid":`)
-	e.textOrNull(t.DeviceUUID)
-	e.raw(`,"device_total_bytes":`)
-	e.intOrNull(t.DeviceTotal)
+	e.raw("{")
+	e.intField("pid", t.PID)
+	e.textFieldOrNull("process", t.Process)
+	e.intField("device", t.Device)
+	e.textFieldOrNull("device_name", t.DeviceName)
+	e.textFieldOrNull("device_uuid", t.DeviceUUID)
+	e.intFieldOrNull("device_total_bytes", t.DeviceTotal)
 	e.raw(",\n \"levels\":")
 	e.levels(t)
 	e.raw(",\n \"iterations_from\":")
@@ -181,48 +212,29 @@ func (e *encoder) levels(t *align.Track) {
 		l := &t.Levels[i]
 		e.next(i, "\n  ")
 		e.text(l.Kind)
-		e.raw(`:{"peak_bytes":`)
-		e.int(l.Peak)
-		e.raw(`,"peak_at_ns":`)
-		e.int(l.PeakAt)
-		e.raw(`,"end_bytes":`)
-		e.int(l.End)
-		e.raw(`,"baseline_bytes":`)
-		e.int(l.Baseline)
-		e.raw(`,"allocs":`)
-		e.int(l.Allocs)
-		e.raw(`,"alloc_bytes":`)
-		e.int(l.AllocBytes)
-		e.raw(`,"frees":`)
-		e.int(l.Frees)
-		e.raw(`,"free_bytes":`)
-		e.int(l.FreeBytes)
-		e.raw(`,"unmatched_frees":`)
-		e.int(l.UnmatchedFrees)
-		e.raw(`,"failed_allocs":`)
-		if e.c.API {
-			e.int(l.FailedAllocs)
-		} else {
-			e.raw("null")
-		}
-		e.raw(`,"lost_frees":`)
-		e.int(l.LostFrees)
-		e.raw(`,"partial":`)
-		e.bool(l.Partial)
+		e.raw(":{")
+		e.intField("peak_bytes", l.Peak)
+		e.intField("peak_at_ns", l.PeakAt)
+		e.intField("end_bytes", l.End)
+		e.intField("baseline_bytes", l.Baseline)
+		e.intField("allocs", l.Allocs)
+		e.intField("alloc_bytes", l.AllocBytes)
+		e.intField("frees", l.Frees)
+		e.intField("free_bytes", l.FreeBytes)
+		e.intField("unmatched_frees", l.UnmatchedFrees)
+		e.countField("failed_allocs", l.FailedAllocs, e.c.API)
+		e.intField("lost_frees", l.LostFrees)
+		e.boolField("partial", l.Partial)
 		e.raw("}")
 	}
 	if p := t.Pool; p != nil {
 		e.next(len(t.Levels), "\n  ")
-		e.raw(`"pool":{"peak_size_bytes":`)
-		e.int(p.PeakSize)
-		e.raw(`,"peak_used_bytes":`)
-		e.int(p.PeakUsed)
-		e.raw(`,"end_size_bytes":`)
-		e.int(p.EndSize)
-		e.raw(`,"end_used_bytes":`)
-		e.int(p.EndUsed)
-		e.raw(`,"pools":`)
-		e.int(int64(p.Pools))
+		e.raw(`"pool":{`)
+		e.intField("peak_size_bytes", p.PeakSize)
+		e.intField("peak_used_bytes", p.PeakUsed)
+		e.intField("end_size_bytes", p.EndSize)
+		e.intField("end_used_bytes", p.EndUsed)
+		e.intField("pools", int64(p.Pools))
 		e.raw("}")
 	}
 	e.raw("}")
@@ -239,18 +251,12 @@ func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 	} else {
 		e.text(f.How)
 	}
-	e.raw(`,"pattern":`)
-	e.textOrNull(f.Pattern)
-	e.raw(`,"confidence":`)
-	e.float(f.Confidence)
-	e.raw(`,"count":`)
-	e.int(int64(f.Count))
-	e.raw(`,"domain":`)
-	e.textOrNull(f.Domain)
-	e.raw(`,"tid":`)
-	e.intOrNull(f.TID)
-	e.raw(`,"why":`)
-	e.textOrNull(f.Why)
+	e.textFieldOrNull("pattern", f.Pattern)
+	e.floatField("confidence", f.Confidence)
+	e.intField("count", int64(f.Count))
+	e.textFieldOrNull("domain", f.Domain)
+	e.intFieldOrNull("tid", f.TID)
+	e.textFieldOrNull("why", f.Why)
 	e.raw(`,"gaps":[`)
 	for i, g := range f.Gaps {
 		e.next(i, "")
@@ -275,40 +281,27 @@ func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 }
 
 func (e *encoder) family(c *align.Family) {
-	e.raw(`{"pattern":`)
-	e.text(c.Pattern)
-	e.raw(`,"domain":`)
-	e.textOrNull(c.Domain)
-	e.raw(`,"tid":`)
-	e.intOrNull(c.TID)
-	e.raw(`,"count":`)
-	e.int(int64(c.Count))
-	e.raw(`,"total_ns":`)
-	e.int(c.Total)
-	e.raw(`,"launches":`)
-	e.float(c.Launches)
-	e.raw(`,"chosen":`)
-	e.bool(c.Chosen)
-	e.raw(`,"why":`)
-	e.textOrNull(c.Why)
+	e.raw("{")
+	e.textField("pattern", c.Pattern)
+	e.textFieldOrNull("domain", c.Domain)
+	e.intFieldOrNull("tid", c.TID)
+	e.intField("count", int64(c.Count))
+	e.intField("total_ns", c.Total)
+	e.floatField("launches", c.Launches)
+	e.boolField("chosen", c.Chosen)
+	e.textFieldOrNull("why", c.Why)
 	e.raw("}")
 }
 
 func (e *encoder) iteration(it *align.Iteration) {
-	e.raw(`{"index":`)
-	e.int(int64(it.Index))
-	e.raw(`,"name":`)
-	e.text(it.Name)
-	e.raw(`,"start_ns":`)
-	e.int(it.Start)
-	e.raw(`,"end_ns":`)
-	e.int(it.End)
-	e.raw(`,"duration_ns":`)
-	e.int(it.End - it.Start)
-	e.raw(`,"warmup":`)
-	e.bool(it.Warmup)
-	e.raw(`,"truncated":`)
-	e.bool(it.Truncated)
+	e.raw("{")
+	e.intField("index", int64(it.Index))
+	e.textField("name", it.Name)
+	e.intField("start_ns", it.Start)
+	e.intField("end_ns", it.End)
+	e.intField("duration_ns", it.End-it.Start)
+	e.boolField("warmup", it.Warmup)
+	e.boolField("truncated", it.Truncated)
 	e.raw(",")
 	e.use(&it.Use, true)
 	e.raw(`,"phases":[`)
@@ -320,21 +313,15 @@ func (e *encoder) iteration(it *align.Iteration) {
 }
 
 func (e *encoder) phase(p *align.Phase) {
-	e.raw(`{"path":`)
-	e.text(p.Path)
-	e.raw(`,"name":`)
-	e.text(p.Name)
-	e.raw(`,"depth":`)
-	e.int(int64(p.Depth))
-	e.raw(`,"calls":`)
-	e.int(int64(p.Calls))
+	e.raw("{")
+	e.textField("path", p.Path)
+	e.textField("name", p.Name)
+	e.intField("depth", int64(p.Depth))
+	e.intField("calls", int64(p.Calls))
 	e.from(p.Inferred)
-	e.raw(`,"start_ns":`)
-	e.int(p.Start)
-	e.raw(`,"end_ns":`)
-	e.int(p.End)
-	e.raw(`,"duration_ns":`)
-	e.int(p.Duration)
+	e.intField("start_ns", p.Start)
+	e.intField("end_ns", p.End)
+	e.intField("duration_ns", p.Duration)
 	e.raw(",")
 	e.use(&p.Use, true)
 	e.raw("}")
@@ -342,26 +329,21 @@ func (e *encoder) phase(p *align.Phase) {
 
 func (e *encoder) from(inferred bool) {
 	if inferred {
-		e.raw(`,"from":"inferred"`)
+		e.textField("from", "inferred")
 	} else {
-		e.raw(`,"from":"nvtx"`)
+		e.textField("from", "nvtx")
 	}
 }
 
 func (e *encoder) phaseStat(p *align.PhaseStat) {
-	e.raw(`{"path":`)
-	e.text(p.Path)
-	e.raw(`,"name":`)
-	e.text(p.Name)
-	e.raw(`,"depth":`)
-	e.int(int64(p.Depth))
+	e.raw("{")
+	e.textField("path", p.Path)
+	e.textField("name", p.Name)
+	e.intField("depth", int64(p.Depth))
 	e.from(p.Inferred)
-	e.raw(`,"iterations":`)
-	e.int(int64(p.Iterations))
-	e.raw(`,"calls":`)
-	e.int(int64(p.Calls))
-	e.raw(`,"duration_ns":`)
-	e.int(p.DurationNS)
+	e.intField("iterations", int64(p.Iterations))
+	e.intField("calls", int64(p.Calls))
+	e.intField("duration_ns", p.DurationNS)
 	e.raw(`,"median":{`)
 	e.use(&p.Median, false)
 	e.raw(`},"max":{`)
@@ -370,50 +352,35 @@ func (e *encoder) phaseStat(p *align.PhaseStat) {
 }
 
 func (e *encoder) rangeUse(r *align.RangeUse) {
-	e.raw(`{"name":`)
-	e.text(r.Name)
-	e.raw(`,"domain":`)
-	e.textOrNull(r.Domain)
-	e.raw(`,"tid":`)
-	e.intOrNull(r.TID)
-	e.raw(`,"calls":`)
-	e.int(int64(r.Calls))
-	e.raw(`,"start_ns":`)
-	e.int(r.Start)
-	e.raw(`,"end_ns":`)
-	e.int(r.End)
-	e.raw(`,"open":`)
-	e.bool(r.Open)
-	e.raw(`,"contains_iterations":`)
-	e.int(int64(r.Contains))
+	e.raw("{")
+	e.textField("name", r.Name)
+	e.textFieldOrNull("domain", r.Domain)
+	e.intFieldOrNull("tid", r.TID)
+	e.intField("calls", int64(r.Calls))
+	e.intField("start_ns", r.Start)
+	e.intField("end_ns", r.End)
+	e.boolField("open", r.Open)
+	e.intField("contains_iterations", int64(r.Contains))
 	e.raw(",")
 	e.use(&r.Use, true)
 	e.raw("}")
 }
 
 func (e *encoder) failed(t *align.Track, f *align.FailedAlloc) {
-	e.raw(`{"time_ns":`)
-	e.int(f.Time)
-	e.raw(`,"duration_ns":`)
-	e.int(f.Duration)
-	e.raw(`,"tid":`)
-	e.intOrNull(f.TID)
-	e.raw(`,"call":`)
-	e.textOrNull(f.Call)
-	e.raw(`,"return":`)
-	e.int(f.Return)
+	e.raw("{")
+	e.intField("time_ns", f.Time)
+	e.intField("duration_ns", f.Duration)
+	e.intFieldOrNull("tid", f.TID)
+	e.textFieldOrNull("call", f.Call)
+	e.intField("return", f.Return)
 	if it := iterationAt(t, f.Iteration); it != nil {
-		e.raw(`,"iteration":`)
-		e.int(int64(it.Index))
-		e.raw(`,"iteration_name":`)
-		e.text(it.Name)
+		e.intField("iteration", int64(it.Index))
+		e.textField("iteration_name", it.Name)
 	} else {
 		e.raw(`,"iteration":null,"iteration_name":null`)
 	}
-	e.raw(`,"phase":`)
-	e.textOrNull(f.Phase)
-	e.raw(`,"range":`)
-	e.textOrNull(f.Range)
+	e.textFieldOrNull("phase", f.Phase)
+	e.textFieldOrNull("range", f.Range)
 	e.raw("}")
 }
 
@@ -422,16 +389,12 @@ func (e *encoder) attribution(a *align.Attribution) {
 		e.raw("null")
 		return
 	}
-	e.raw(`{"kernels":`)
-	e.int(a.Kernels)
-	e.raw(`,"same_thread":`)
-	e.int(a.SameThread)
-	e.raw(`,"other_thread":`)
-	e.int(a.OtherThread)
-	e.raw(`,"none":`)
-	e.int(a.None)
-	e.raw(`,"no_launch":`)
-	e.int(a.NoLaunch)
+	e.raw("{")
+	e.intField("kernels", a.Kernels)
+	e.intField("same_thread", a.SameThread)
+	e.intField("other_thread", a.OtherThread)
+	e.intField("none", a.None)
+	e.intField("no_launch", a.NoLaunch)
 	e.raw("}")
 }
 
@@ -450,17 +413,16 @@ func (e *encoder) use(u *align.Use, timed bool) {
 	if unused, outside, ok := LevelGaps(u); ok && timed {
 		e.raw(`,"gaps":{"unused_end_bytes":`)
 		e.int(unused)
-		e.raw(`,"outside_end_bytes":`)
-		e.int(outside)
+		e.intField("outside_end_bytes", outside)
 		e.raw("}")
 	}
-	e.raw(`,"gpu":`)
+	e.key("gpu")
 	if knowsGPU(&e.c) {
 		figures(e, &u.GPU, gpuFigures, true)
 	} else {
 		e.raw("null")
 	}
-	e.raw(`,"api":`)
+	e.key("api")
 	if e.c.API {
 		figures(e, &u.API, apiFigures, true)
 	} else {
@@ -477,15 +439,10 @@ func (e *encoder) memory(u *align.MemoryUse, timed bool) {
 }
 
 func figures[T any](e *encoder, u *T, list []figure[T], timed bool) {
+	e.raw("{")
 	for i := range list {
 		f := &list[i]
-		if i == 0 {
-			e.raw(`{"`)
-		} else {
-			e.raw(`,"`)
-		}
-		e.raw(f.key)
-		e.raw(`":`)
+		e.key(f.key)
 		if (f.known != nil && !f.known(&e.c)) || (!timed && f.key == peakAtKey) {
 			e.raw("null")
 			continue
@@ -505,24 +462,20 @@ func (e *encoder) remarks(fs []align.Finding, ws []align.Warning) {
 	e.raw("],\n\"warnings\":[")
 	for i := range ws {
 		e.next(i, "\n ")
-		e.raw(`{"code":`)
-		e.text(ws[i].Code)
-		e.raw(`,"text":`)
-		e.text(ws[i].Text)
+		e.raw("{")
+		e.textField("code", ws[i].Code)
+		e.textField("text", ws[i].Text)
 		e.raw("}")
 	}
 	e.raw("]")
 }
 
 func (e *encoder) finding(f *align.Finding) {
-	e.raw(`{"id":`)
-	e.text(f.ID)
-	e.raw(`,"severity":`)
-	e.text(f.Severity)
-	e.raw(`,"text":`)
-	e.text(f.Text)
-	e.raw(`,"advice":`)
-	e.textOrNull(f.Advice)
+	e.raw("{")
+	e.textField("id", f.ID)
+	e.textField("severity", f.Severity)
+	e.textField("text", f.Text)
+	e.textFieldOrNull("advice", f.Advice)
 	e.raw(`,"evidence":{`)
 	keys := make([]string, 0, len(f.Evidence))
 	for k := range f.Evidence {

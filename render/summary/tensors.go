@@ -10,8 +10,9 @@ import (
 // maxTops is how many frames, phases and takers of memory a list has: the largest ones.
 const maxTops = 20
 
-// tensorParts are the parts of a track that come from a snapshot or from inference: few values a track, so that they are
-// written by reflection. Rows by the million are not.
+// The types below are the parts of a track that come from a snapshot or from inference: few values a track, so that they
+// are written by reflection. Rows by the million are not.
+
 type categoryJSON struct {
 	Max    int64 `json:"max_bytes"`
 	AtPeak int64 `json:"at_peak_bytes"`

@@ -21,25 +21,24 @@ func WriteWhatIfJSON(w io.Writer, wi *align.WhatIf) error {
 	e.text(WhatIfSchema)
 	e.raw(",\n\"snapshot\":{\"path\":")
 	e.text(wi.Snapshot)
-	e.field("device", int64(wi.Device))
-	e.field("allocations", int64(wi.Allocations))
-	e.raw(`,"recorded_conf":`)
+	e.intField("device", int64(wi.Device))
+	e.intField("allocations", int64(wi.Allocations))
+	e.key("recorded_conf")
 	if wi.Known {
 		e.text(wi.Recorded)
 	} else {
 		e.raw("null")
 	}
-	e.field("recorded_peak_reserved_bytes", wi.Measured)
+	e.intField("recorded_peak_reserved_bytes", wi.Measured)
 	e.raw("},\n\"capacity_bytes\":")
 	e.intOrNull(wi.Capacity)
-	e.raw(`,"outside_pytorch_bytes":`)
+	e.key("outside_pytorch_bytes")
 	if wi.HasOutside {
 		e.int(wi.Outside)
 	} else {
 		e.raw("null")
 	}
-	e.raw(`,"ranked":`)
-	e.bool(wi.Ranked)
+	e.boolField("ranked", wi.Ranked)
 	e.raw(",\n\"settings\":[")
 	for i := range wi.Settings {
 		e.next(i, "\n ")
@@ -58,11 +57,6 @@ type whatIfEncoder struct {
 	wi *align.WhatIf
 }
 
-func (e *whatIfEncoder) field(name string, v int64) {
-	e.raw(`,"` + name + `":`)
-	e.int(v)
-}
-
 func (e *whatIfEncoder) texts(list []string) {
 	e.raw("[")
 	for i, s := range list {
@@ -74,52 +68,50 @@ func (e *whatIfEncoder) texts(list []string) {
 
 func (e *whatIfEncoder) setting(i int) {
 	s := &e.wi.Settings[i]
-	e.raw(`{"conf":`)
-	e.text(s.Conf)
-	e.raw(`,"recorded":`)
-	e.bool(s.IsRecorded)
-	e.raw(`,"default":`)
-	e.bool(s.IsDefault)
-	e.field("peak_reserved_bytes", s.PeakReserved)
+	e.raw("{")
+	e.textField("conf", s.Conf)
+	e.boolField("recorded", s.IsRecorded)
+	e.boolField("default", s.IsDefault)
+	e.intField("peak_reserved_bytes", s.PeakReserved)
 	e.raw(`,"peak_reserved_range_bytes":[`)
 	e.int(s.ReservedRange[0])
 	e.raw(",")
 	e.int(s.ReservedRange[1])
 	e.raw("]")
-	e.field("peak_allocated_bytes", s.PeakAllocated)
-	e.field("largest_gap_bytes", s.LargestGap)
-	e.field("segments", int64(s.Segments))
-	e.field("cuda_mallocs", int64(s.CUDAMallocs))
-	e.field("failed_requests", int64(s.Failed()))
-	e.field("smallest_capacity_bytes", s.SmallestCard)
-	e.raw(`,"peak_at":`)
+	e.intField("peak_allocated_bytes", s.PeakAllocated)
+	e.intField("largest_gap_bytes", s.LargestGap)
+	e.intField("segments", int64(s.Segments))
+	e.intField("cuda_mallocs", int64(s.CUDAMallocs))
+	e.intField("failed_requests", int64(s.Failed()))
+	e.intField("smallest_capacity_bytes", s.SmallestCard)
+	e.key("peak_at")
 	e.moment(&s.Peak)
-	e.raw(`,"largest_gap_at":`)
+	e.key("largest_gap_at")
 	e.moment(&s.Gap)
-	e.raw(`,"differs_first":`)
+	e.key("differs_first")
 	e.apart(s.First)
-	e.raw(`,"differs_most":`)
+	e.key("differs_most")
 	e.apart(s.Most)
 	e.raw(`,"iterations":[`)
 	for k, v := range s.Iterations {
 		e.next(k, "")
-		e.raw(`{"index":`)
-		e.int(int64(e.wi.Track.Iterations[k].Index))
-		e.field("peak_reserved_bytes", v)
+		e.raw("{")
+		e.intField("index", int64(e.wi.Track.Iterations[k].Index))
+		e.intField("peak_reserved_bytes", v)
 		e.raw("}")
 	}
 	e.raw(`],"grows_in":[`)
 	for k, g := range s.Growth {
 		e.next(k, "")
-		e.raw(`{"where":`)
-		e.textOrNull(g.Name)
-		e.field("times", int64(g.Blocks))
-		e.field("bytes", g.Bytes)
+		e.raw("{")
+		e.textFieldOrNull("where", g.Name)
+		e.intField("times", int64(g.Blocks))
+		e.intField("bytes", g.Bytes)
 		e.raw("}")
 	}
 	e.raw(`],"at_capacity":`)
 	e.limits(s.Limited)
-	e.raw(`,"notes":`)
+	e.key("notes")
 	e.texts(s.Notes)
 	e.raw("}")
 }
@@ -134,22 +126,20 @@ func (e *whatIfEncoder) moment(m *align.Moment) {
 func (e *whatIfEncoder) place(m *align.Moment) {
 	e.raw(`"event":`)
 	e.int(int64(m.Event))
-	e.raw(`,"time_ns":`)
+	e.key("time_ns")
 	if e.wi.Timed {
 		e.int(m.Time)
 	} else {
 		e.raw("null")
 	}
-	e.raw(`,"iteration":`)
+	e.key("iteration")
 	if it := e.iteration(m.Iteration); it != nil {
 		e.int(int64(it.Index))
 	} else {
 		e.raw("null")
 	}
-	e.raw(`,"phase":`)
-	e.textOrNull(m.Phase)
-	e.raw(`,"frame":`)
-	e.textOrNull(m.Frame)
+	e.textFieldOrNull("phase", m.Phase)
+	e.textFieldOrNull("frame", m.Frame)
 }
 
 func (e *whatIfEncoder) iteration(place int) *align.Iteration {
@@ -166,8 +156,8 @@ func (e *whatIfEncoder) apart(a *align.Apart) {
 	}
 	e.raw("{")
 	e.place(&a.Moment)
-	e.field("reserved_bytes", a.Reserved)
-	e.field("base_reserved_bytes", a.Base)
+	e.intField("reserved_bytes", a.Reserved)
+	e.intField("base_reserved_bytes", a.Base)
 	e.raw("}")
 }
 
@@ -176,11 +166,11 @@ func (e *whatIfEncoder) limits(l *align.Limits) {
 		e.raw("null")
 		return
 	}
-	e.raw(`{"left_for_pytorch_bytes":`)
-	e.int(l.Capacity)
-	e.field("peak_reserved_bytes", l.PeakReserved)
-	e.field("cuda_mallocs", int64(l.CUDAMallocs))
-	e.field("cache_released", int64(l.Retries))
+	e.raw("{")
+	e.intField("left_for_pytorch_bytes", l.Capacity)
+	e.intField("peak_reserved_bytes", l.PeakReserved)
+	e.intField("cuda_mallocs", int64(l.CUDAMallocs))
+	e.intField("cache_released", int64(l.Retries))
 	e.raw(`,"failures":[`)
 	for i := range l.Failures {
 		if i == whatIfListed {
@@ -190,12 +180,12 @@ func (e *whatIfEncoder) limits(l *align.Limits) {
 		e.next(i, "\n  ")
 		e.raw("{")
 		e.place(&f.Moment)
-		e.field("request_bytes", f.Request)
-		e.field("rounded_bytes", f.Rounded)
-		e.field("free_cache_bytes", f.FreeCache)
-		e.field("largest_free_bytes", f.LargestFree)
-		e.field("reserved_bytes", f.Reserved)
-		e.field("allocated_bytes", f.Allocated)
+		e.intField("request_bytes", f.Request)
+		e.intField("rounded_bytes", f.Rounded)
+		e.intField("free_cache_bytes", f.FreeCache)
+		e.intField("largest_free_bytes", f.LargestFree)
+		e.intField("reserved_bytes", f.Reserved)
+		e.intField("allocated_bytes", f.Allocated)
 		e.raw("}")
 	}
 	e.raw("]}")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/internal/fixture"
 	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
 )
@@ -29,35 +30,31 @@ type Meter struct {
 	AllocPeak int64 `json:"peak_alloc"` // bytes; since the start of the innermost phase
 }
 
-// Runs analyzes the real exports that lie beside a snapshot, in the folders of Exports. Keys are file names. Those of more
-// than one device, whose readings have another form, are left out.
+// Runs analyzes the real exports at hand that lie beside a snapshot. Keys are file names. Those of more than one device, whose readings have another form, are left out.
 func Runs(t testing.TB) map[string]*Run {
 	t.Helper()
 	out := make(map[string]*Run)
-	for _, dir := range folders() {
-		files, err := filepath.Glob(filepath.Join(dir, "*.snapshot.pickle"))
+	for _, f := range fixture.Files(t, root, "*.snapshot.pickle") {
+		base := strings.TrimSuffix(f, ".snapshot.pickle")
+		name := filepath.Base(base) + ".sqlite"
+		data, err := os.ReadFile(base + ".truth.json")
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
-		for _, f := range files {
-			base := strings.TrimSuffix(f, ".snapshot.pickle")
-			name := filepath.Base(base) + ".sqlite"
-			data, err := os.ReadFile(base + ".truth.json")
-			if err != nil || out[name] != nil {
-				continue
-			}
-			var truth struct {
-				Params int64
-				Truth  []Meter
-			}
-			if json.Unmarshal(data, &truth) != nil || len(truth.Truth) == 0 {
-				continue
-			}
-			r := &Run{Params: truth.Params, Meters: truth.Truth}
-			if r.Report = analyzeRun(t, base, truth.Params); r.Report != nil {
-				r.Report.Source.Path = name
-				out[name] = r
-			}
+		if _, err := os.Stat(base + ".sqlite"); err != nil {
+			continue
+		}
+		var truth struct {
+			Params int64
+			Truth  []Meter
+		}
+		if json.Unmarshal(data, &truth) != nil || len(truth.Truth) == 0 {
+			continue
+		}
+		r := &Run{Params: truth.Params, Meters: truth.Truth}
+		if r.Report = analyzeRun(t, base, truth.Params); r.Report != nil {
+			r.Report.Source.Path = name
+			out[name] = r
 		}
 	}
 	if len(out) == 0 {
