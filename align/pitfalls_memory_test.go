@@ -56,7 +56,7 @@ func TestCaptureStartsInTheMiddle(t *testing.T) {
 	m := tr.use("iteration 7").Memory
 	equal(t, "start and peak", fmt.Sprint(m.Start, m.Peak, m.End), "0 100 100")
 	equal(t, "blocks live before", tr.Blocks[0].Start, Never)
-	if w := hasWarning(rep, "unmatched_frees"); !strings.Contains(w, "1 frees") || !strings.Contains(w, "64 bytes") {
+	if w := hasWarning(rep, "unmatched_frees"); !strings.Contains(w, "1 frees") || !strings.Contains(w, "64 B") {
 		t.Errorf("warning %q", w)
 	}
 }

@@ -16,6 +16,7 @@ package batch
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"time"
@@ -41,6 +42,11 @@ type Options struct {
 
 	// Analyze aligns an open report. given is its path as the user gave it.
 	Analyze func(ctx context.Context, r *export.Report, given string, o align.Options) (*align.Report, error)
+
+	// Worker makes a command that calls Serve with the same options, and is to use so many cores. Where it is nil, reports
+	// are done in this process. Processes of their own do not wait for each other's memory, and one that the system kills
+	// for its report takes no other along.
+	Worker func(cores int) *exec.Cmd
 
 	Progress func(Progress) // called from one goroutine at a time, first with nothing done; may be nil
 	Warn     func(string)   // told what does not stop the batch, from one goroutine at a time; may be nil

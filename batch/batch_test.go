@@ -1,9 +1,11 @@
 package batch
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -42,7 +44,7 @@ func inputs(paths ...string) []Input {
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ paths, want string }{
 		{"runs/a.sqlite runs/b.nsys-rep", "a b"},
-		{"x/run.sqlite y/run.sqlite y/other.sqlite", "x_run y_run other"},
+		{"x/run.sqlite y/run.sqlite y/other.sqlite", "x_run y_run y_other"},
 		{"1/x/run.sqlite 2/x/run.sqlite 2/y/run.sqlite", "1_x_run 2_x_run y_run"},
 		{"run.sqlite run.nsys-rep", "run run-2"},
 		{"a/Run.sqlite b/run.sqlite", "a_Run b_run"}, // one file where case does not count
@@ -295,5 +297,48 @@ func TestLabels(t *testing.T) {
 	}
 	if s := strings.Join(got, ", "); s != "a rank 0, a rank 1, a p3 gpu0, a p4 gpu1" {
 		t.Errorf("labels %s", s)
+	}
+}
+
+// TestWorkerEnds checks that a process which ends in the middle of a report costs that report alone.
+func TestWorkerEnds(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	in := inputs("a.sqlite", "b.sqlite", "c.sqlite")
+	setNames(in)
+	o := Options{Out: filepath.Join(dir, "out"), Jobs: 2, Worker: func(int) *exec.Cmd {
+		return exec.Command(sh, "-c", "head -c 40 >/dev/null; echo 'fatal error: out of memory' >&2; exit 3")
+	}}
+	done, err := Run(context.Background(), in, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(done.Failed) != 3 || !strings.HasSuffix(done.Failed[0].Reason, "the process that read it ended: exit status 3: fatal error: out of memory") {
+		t.Errorf("failed: %q", done.Failed)
+	}
+	merged, err := Merge(context.Background(), o.Out)
+	if err != nil || len(merged.Failed) != 3 || len(merged.Missing) != 0 {
+		t.Errorf("merged: %+v, %v", merged, err)
+	}
+}
+
+// TestPlanPaths checks that a path which is no UTF-8 comes back from the list as it was.
+func TestPlanPaths(t *testing.T) {
+	o := Options{Out: t.TempDir()}
+	if err := os.MkdirAll(stateDir(o.Out), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	in := inputs("runs/bad\xff_rank1.sqlite", "runs/名前.sqlite", `runs/"<&.sqlite`)
+	setNames(in)
+	setRanks(in, nil)
+	if err := writePlan(in, &o); err != nil {
+		t.Fatal(err)
+	}
+	p, err := readPlan(o.Out)
+	if err != nil || !slices.Equal(p.Reports, in) {
+		t.Errorf("got %v, %v, want %v", p.Reports, err, in)
 	}
 }

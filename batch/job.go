@@ -3,7 +3,6 @@ package batch
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +19,7 @@ import (
 
 // do makes the result of one report. reason is why the report failed; err is why the batch cannot go on.
 //
-//  1. The files are made in a stage.
+//  1. The files and the record are made in a stage.
 //  2. The record of an earlier result is removed: from here until step 5 there is no result.
 //  3. The files get their names.
 //  4. Files of the earlier result that the new one lacks are removed.
@@ -37,35 +36,52 @@ func do(ctx context.Context, in Input, o *Options) (reason, err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	return reason, finish(in, o, s, rec, reason)
+}
+
+// fail makes the result of a report that failed for a reason.
+func fail(in Input, o *Options, reason error) error {
+	s, err := newStage(o.Out, in.Name)
+	if err != nil {
+		return err
+	}
+	defer s.remove()
+	return finish(in, o, s, nil, reason)
+}
+
+// finish takes the steps of do that follow the first.
+func finish(in Input, o *Options, s *stage, rec *record, reason error) (err error) {
 	if reason != nil {
-		s.files = nil
+		s.drop()
 		rec = &record{recordHead: recordHead{Input: in, Error: reason.Error()}}
 	}
 	rec.Version, rec.Settings = o.Version, o.settings()
 	if rec.Outputs, err = s.outputs(); err != nil {
-		return reason, fmt.Errorf("batch: %w", err)
+		return fmt.Errorf("batch: %w", err)
 	}
-
 	name := in.record(o.Out)
-	old, _ := readHead(name)
-	err = removeFile(name)
+	err = s.file(name, rec.write)
 	if err == nil {
-		err = s.place()
+		err = s.sync()
+	}
+	last := len(s.files) - 1
+	old, _ := readHead(name)
+	if err == nil {
+		err = removeFile(name)
+	}
+	if err == nil {
+		err = place(s.files[:last])
 	}
 	if err == nil && old != nil {
 		err = removeOld(o.Out, old.Outputs, rec.Outputs)
 	}
 	if err == nil {
-		s.files = nil
-		err = s.file(name, rec.write)
-	}
-	if err == nil {
-		err = s.place()
+		err = place(s.files[last:])
 	}
 	if err != nil {
-		return reason, fmt.Errorf("batch: %q: %w", in.Path, err)
+		return fmt.Errorf("batch: %q: %w", in.Path, err)
 	}
-	return reason, nil
+	return nil
 }
 
 // removeOld removes files of an earlier result that the new one does not have.
@@ -159,9 +175,4 @@ func pictures(ctx context.Context, db *nsysdb.DB, rep *align.Report, in Input, o
 		}
 	}
 	return nil
-}
-
-// interrupted says whether an error is that of a context that was ended.
-func interrupted(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

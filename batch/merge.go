@@ -69,7 +69,7 @@ func Merge(ctx context.Context, out string) (*Outcome, error) {
 		})
 	}
 	if err == nil {
-		err = s.place()
+		err = s.finish()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("batch: %w", err)

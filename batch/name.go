@@ -12,27 +12,34 @@ import (
 const maxName = 150
 
 // setNames names each run by its file. Runs whose files have one name get as many folders before it as tell them apart,
-// joined by "_"; what still clashes gets a number. Names follow from the list of paths alone.
+// joined by "_", and so do all others of these folders; what still clashes gets a number. Names follow from the list of
+// paths alone.
 func setNames(inputs []Input) {
-	depth := make([]int, len(inputs)) // folders in the name
+	depth := make(map[string]int) // folders in the names of what lies in a folder
+	folder := make([]string, len(inputs))
+	for i := range inputs {
+		folder[i] = filepath.Dir(inputs[i].Path)
+	}
 	taken := make(map[string][]int)
 	for {
 		clear(taken)
 		for i := range inputs {
 			in := &inputs[i]
-			in.Name = nameOf(in.Path, depth[i])
+			in.Name = nameOf(in.Path, depth[folder[i]])
 			key := strings.ToLower(in.Name)
 			taken[key] = append(taken[key], i)
 		}
-		again := false
+		deeper := make(map[string]bool)
 		for i := range inputs {
-			if len(taken[strings.ToLower(inputs[i].Name)]) > 1 && nameOf(inputs[i].Path, depth[i]+1) != inputs[i].Name {
-				depth[i]++
-				again = true
+			if len(taken[strings.ToLower(inputs[i].Name)]) > 1 && nameOf(inputs[i].Path, depth[folder[i]]+1) != inputs[i].Name {
+				deeper[folder[i]] = true
 			}
 		}
-		if !again {
+		if len(deeper) == 0 {
 			break
+		}
+		for f := range deeper {
+			depth[f]++
 		}
 	}
 	used := make(map[string]bool, len(inputs))

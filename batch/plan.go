@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"unicode/utf8"
 )
 
 // A plan lists what a batch is made of. Every share writes the same one; merging goes by it, far from the reports.
@@ -20,6 +21,46 @@ type plan struct {
 }
 
 const planSchema = "nsysmem.batch/1"
+
+// planInput is an Input as JSON has it. A path need not be UTF-8, which JSON demands.
+type planInput struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Bytes   []byte `json:"path_bytes,omitempty"`
+	Size    int64  `json:"size"`
+	ModTime int64  `json:"mtime_ns"`
+	Rank    int64  `json:"rank"`
+	Group   string `json:"group,omitempty"`
+	GroupB  []byte `json:"group_bytes,omitempty"`
+}
+
+// MarshalJSON writes the input for the list of a batch.
+func (in Input) MarshalJSON() ([]byte, error) {
+	p := planInput{in.Name, in.Path, nil, in.Size, in.ModTime, in.Rank, in.Group, nil}
+	if !utf8.ValidString(in.Path) {
+		p.Bytes = []byte(in.Path)
+	}
+	if !utf8.ValidString(in.Group) {
+		p.GroupB = []byte(in.Group)
+	}
+	return json.Marshal(&p)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (in *Input) UnmarshalJSON(data []byte) error {
+	var p planInput
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	*in = Input{p.Name, p.Path, p.Size, p.ModTime, p.Rank, p.Group}
+	if p.Bytes != nil {
+		in.Path = string(p.Bytes)
+	}
+	if p.GroupB != nil {
+		in.Group = string(p.GroupB)
+	}
+	return nil
+}
 
 func planPath(out string) string { return filepath.Join(stateDir(out), "plan.json") }
 
@@ -68,7 +109,7 @@ func writePlan(inputs []Input, o *Options) error {
 		return err
 	})
 	if err == nil {
-		err = s.place()
+		err = s.finish()
 	}
 	if err != nil {
 		return fmt.Errorf("batch: %w", err)

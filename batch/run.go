@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -68,11 +69,21 @@ func (r *runner) run(ctx context.Context) error {
 	defer cancel(nil)
 	next := make(chan Input)
 	var jobs sync.WaitGroup
-	for range min(max(r.o.Jobs, 1), max(len(r.todo), 1)) {
+	n := min(max(r.o.Jobs, 1), len(r.todo))
+	for range n {
 		jobs.Go(func() {
+			one := func(ctx context.Context, in Input) (reason, err error) { return do(ctx, in, r.o) }
+			if r.o.Worker != nil {
+				// A worker may be made to end with the thread that started it.
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				w := &worker{o: r.o, cores: max(r.o.Jobs/n, 1)}
+				defer w.close()
+				one = w.do
+			}
 			for in := range next {
 				begin := time.Now()
-				reason, err := do(ctx, in, r.o)
+				reason, err := one(ctx, in)
 				if err != nil {
 					cancel(err) // the first one stays the cause
 					continue

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type stage struct {
 }
 
 type staged struct {
+	open        *os.File // nil once synced
 	temp, final string
 }
 
@@ -70,23 +72,48 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// file makes one file, which place gives its final name. It is on the disk before it has that name: after a power cut
-// there is no empty file either.
+// file makes one file, which place gives its final name.
 func (s *stage) file(final string, write func(io.Writer) error) (err error) {
 	temp := filepath.Join(s.dir, fmt.Sprintf("%d%s", len(s.files), filepath.Ext(final)))
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+	if err == nil {
+		s.files = append(s.files, staged{f, temp, final})
+		err = write(f)
+	}
 	if err != nil {
 		return fmt.Errorf("write %q: %w", final, err)
 	}
-	if err = write(f); err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err != nil {
-		return fmt.Errorf("write %q: %w", final, err)
-	}
-	s.files = append(s.files, staged{temp, final})
 	return nil
+}
+
+// sync brings all files to the disk and closes them, so that after a power cut none of them is empty under its final name.
+// They go at once: most of the time is spent waiting.
+func (s *stage) sync() error {
+	errs := make([]error, len(s.files))
+	var all sync.WaitGroup
+	for i := range s.files {
+		all.Go(func() {
+			f := &s.files[i]
+			errs[i] = errors.Join(f.open.Sync(), f.open.Close())
+			f.open = nil
+			if errs[i] != nil {
+				errs[i] = fmt.Errorf("write %q: %w", f.final, errs[i])
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// drop forgets the files made so far.
+func (s *stage) drop() {
+	for _, f := range s.files {
+		if f.open != nil {
+			f.open.Close()
+		}
+		os.Remove(f.temp)
+	}
+	s.files = nil
 }
 
 // outputs are the files made so far.
@@ -106,9 +133,9 @@ func (s *stage) outputs() ([]file, error) {
 	return all, nil
 }
 
-// place gives all files their names, in the order in which they were made.
-func (s *stage) place() error {
-	for _, f := range s.files {
+// place gives files their names, in the order in which they were made.
+func place(files []staged) error {
+	for _, f := range files {
 		if err := os.MkdirAll(filepath.Dir(f.final), 0o755); err != nil {
 			return err
 		}
@@ -119,4 +146,15 @@ func (s *stage) place() error {
 	return nil
 }
 
-func (s *stage) remove() { os.RemoveAll(s.dir) }
+// finish syncs all files and gives them their names.
+func (s *stage) finish() error {
+	if err := s.sync(); err != nil {
+		return err
+	}
+	return place(s.files)
+}
+
+func (s *stage) remove() {
+	s.drop()
+	os.RemoveAll(s.dir)
+}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,6 +26,7 @@ type batchFlags struct {
 	jobs                        int
 	shard, rank                 string
 	plot, workbook, allocations bool
+	worker                      bool // this process does what another sends it
 }
 
 func newBatch(s *streams) *cobra.Command {
@@ -62,6 +66,8 @@ Slurm array or a Kubernetes indexed job, or what --shard says. Then batch merge 
 	c.flags(cmd)
 	f.flags(cmd)
 	cmd.Flags().StringVar(&f.shard, "shard", "", "do only this share, `i/n`; default: the task's own in a Slurm array or Kubernetes indexed job, else all")
+	cmd.Flags().BoolVar(&f.worker, "worker", false, "")
+	cmd.Flags().MarkHidden("worker")
 	cmd.AddCommand(newBatchMerge(s), newBatchSlurm(s), newBatchKubernetes(s))
 	return cmd
 }
@@ -135,6 +141,16 @@ func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 	if err != nil {
 		return err
 	}
+	// The collector waits until the heap has grown by a part of it, so that it would run for each small report. These bytes,
+	// which are never touched and so take no memory, count as heap; beside a large report they do not.
+	ballast := make([]byte, 64<<20)
+	defer runtime.KeepAlive(ballast)
+	if f.worker {
+		// What stops the batch stops all processes of a terminal; the first one decides what becomes of the others.
+		signal.Ignore(os.Interrupt, syscall.SIGTERM)
+		return batch.Serve(context.WithoutCancel(cmd.Context()), c.s.in, c.s.out, o)
+	}
+	c.workers(&o)
 	by := ""
 	if f.shard != "" {
 		if o.Shard, err = batch.ParseShard(f.shard); err != nil {
@@ -154,8 +170,7 @@ func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 		fmt.Fprintf(c.s.err, "nsysmem: share %d of %d%s, %d reports in all\n", o.Shard.Index, o.Shard.Count, by, len(inputs))
 	}
 
-	// A report's own tables are read by several goroutines. Many reports at once keep the cores busy better, and a job
-	// that was given so many cores of a shared machine should take no more.
+	// A job that was given so many cores of a shared machine should take no more.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(min(f.jobs, runtime.GOMAXPROCS(0))))
 	p := newBatchProgress(c)
 	o.Progress = p.report
@@ -178,6 +193,24 @@ func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 	merged.Kept = done.Kept
 	c.wrote(merged)
 	return c.batchEnd(merged, f.out, "the batch", "")
+}
+
+// workers lets reports be done by processes of their own, which have the arguments of this one.
+func (c *common) workers(o *batch.Options) {
+	if c.s.in == nil || len(c.s.args) == 0 || c.s.args[0] != "batch" {
+		return
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return // then they are done in this process
+	}
+	args := append([]string{"batch", "--worker"}, c.s.args[1:]...)
+	o.Worker = func(cores int) *exec.Cmd {
+		cmd := exec.Command(own, args...)
+		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", cores))
+		dieWithParent(cmd)
+		return cmd
+	}
 }
 
 func (c *common) wrote(o *batch.Outcome) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -87,6 +88,9 @@ func tree(t *testing.T, root string) map[string][]byte {
 	t.Helper()
 	files := make(map[string][]byte)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && strings.Contains(path, "making") {
+			return nil // a process that is being killed may still remove what it made
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -106,6 +110,9 @@ func tree(t *testing.T, root string) map[string][]byte {
 // whole fails unless every file that has its final name is whole.
 func whole(t *testing.T, out string) {
 	t.Helper()
+	if _, err := os.Stat(out); errors.Is(err, fs.ErrNotExist) {
+		return // it was killed before it began
+	}
 	for name, data := range tree(t, out) {
 		var err error
 		switch {
@@ -418,5 +425,37 @@ func TestBatchUse(t *testing.T) {
 	}
 	if code, said := batchRun(dir, "-o", filepath.Join(dir, "o")); code != exitFailed || !strings.Contains(said, "no report") {
 		t.Errorf("no reports: exit %d: %s", code, said)
+	}
+}
+
+// TestBatchExports has a stand-in for nsys export what was not exported, and fail for one report.
+func TestBatchExports(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	copies(t, filepath.Join(dir, "runs"), 2)
+	for _, name := range []string{"a", "bad"} {
+		// What nsys-rep files begin with decides what is said of them.
+		if err := os.WriteFile(filepath.Join(dir, "runs", name+".nsys-rep"), []byte("NVTXT"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf("#!/bin/sh\n[ \"$1 $2 $3 $4\" = 'export --type sqlite --output' ] || exit 9\ncase \"$6\" in *bad*) echo 'it is damaged'; exit 4;; esac\ncp %s/runs/job0/rank0.sqlite \"$5\"\n", dir)
+	if err := os.WriteFile(filepath.Join(bin, "nsys"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Chdir(dir)
+	code, said := batchRun("runs", "-o", "out")
+	if code != 1 || !strings.Contains(said, "the batch is done: 3 reports") || !strings.Contains(said, "it is damaged") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	if left, _ := filepath.Glob(filepath.Join("out", ".nsysmem", "making", "*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
 	}
 }

@@ -56,7 +56,7 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	// A pipe that nobody reads any more is an error to clean up after, not the end of the program.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	code := run(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr})
+	code := run(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr, in: os.Stdin, args: os.Args[1:]})
 	stop()
 	os.Exit(code)
 }

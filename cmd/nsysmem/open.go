@@ -89,6 +89,9 @@ func (c *common) readSnapshot(opts *align.Options) error {
 	if c.snapshot == "" {
 		return nil
 	}
+	if isFolder(c.snapshot) {
+		return fmt.Errorf("snapshot %q: it is a folder: name the file in it", c.snapshot)
+	}
 	f, err := os.Open(c.snapshot)
 	if err != nil {
 		var pe *fs.PathError

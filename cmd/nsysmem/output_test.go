@@ -34,6 +34,8 @@ func TestExitCodes(t *testing.T) {
 		{exitLacking, "the report runs from", []string{"plot", path, "--from", "1000s"}},
 		{exitFailed, "not found", []string{"summary", missing}},
 		{exitFailed, "not found", []string{"plot", missing}},
+		{exitFailed, "is a folder", []string{"summary", path, "--snapshot", "."}},
+		{exitFailed, "no such file", []string{"summary", path, "--snapshot", "typo.pickle"}},
 		{exitUsage, "no report given", []string{"plot"}},
 		{exitUsage, "unknown command", []string{"draw", path}},
 		{exitUsage, "unknown flag", []string{"plot", path, "--colour"}},

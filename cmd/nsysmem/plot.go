@@ -34,7 +34,7 @@ func newPlot(s *streams) *cobra.Command {
 		Short: "Draw device memory over time, by iteration and phase",
 		Long: `plot draws one picture for each process and device of a report: the device level over time with iterations, phases
 and the peak; a bar for each iteration from its start to its end level with a whisker to its peak; and one steady
-iteration enlarged. The ending of the output chooses PNG, SVG or PDF.
+iteration enlarged: one that keeps what most do and needs the median. The ending of the output chooses PNG, SVG or PDF.
 
 Where the tensors are known, from PyTorch's memory snapshot of the run (--snapshot) or because the program ran without a
 caching allocator, the level is stacked from them by category: parameter, optimizer state, gradient, activation, input,
@@ -56,7 +56,7 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	}
 	c.flags(cmd)
 	g := cmd.Flags()
-	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), or a folder; default: the report's name in the working directory")
+	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), a folder, or - for stdout (PNG); default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
 	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady, all, or segments: a map of the memory that PyTorch's allocator holds (with --snapshot)")
 	g.StringVar(&f.at, "at", "", "`MOMENT` of --view segments: peak (of what tensors hold), reserved (its peak), oom (the first request that failed), or a time such as 12.5s; default peak")
@@ -66,8 +66,8 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	complete(cmd, "at", "peak", "reserved", "oom")
 	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
 	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
-	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a `range` such as 3-8")
-	g.StringVar(&f.size, "size", "", "`size` of the picture, such as 1600x1000, 40x25cm or 16x10in")
+	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a number or a `range` such as 3-8, both included")
+	g.StringVar(&f.size, "size", "", "`size` of the picture, such as 1920x1080, 40x25cm or 16x10in; default 1600x1000")
 	g.IntVar(&f.picture.DPI, "dpi", 0, "dots an inch, which sets how large text is; default 100")
 	g.StringVar(&f.picture.Font, "font", "", "font `file` for characters that the built-in font lacks")
 	g.StringVar(&f.picture.Title, "title", "", "`title` in place of the report's name")

@@ -44,7 +44,7 @@ and at failed requests, memory outside PyTorch, and the cache's fragmentation.`,
 		},
 	}
 	c.flags(cmd)
-	cmd.Flags().StringVarP(&out.path, "output", "o", "", "`file` (.xlsx), or a folder; default: the report's name in the working directory")
+	cmd.Flags().StringVarP(&out.path, "output", "o", "", "`file` (.xlsx), a folder, or - for stdout; default: the report's name in the working directory")
 	cmd.Flags().BoolVar(&out.force, "force", false, "replace files that exist")
 	cmd.Flags().BoolVar(&whatIf, "whatif", false, "with --snapshot: add sheets of what other allocator settings would have reserved")
 	return cmd

@@ -15,6 +15,8 @@ import (
 // streams are where output goes: results to out, progress and warnings to err.
 type streams struct {
 	out, err io.Writer
+	in       io.Reader // for worker processes; nil where the program is not its own process
+	args     []string  // that a worker process is to have too; likewise
 }
 
 // common are the flags that every command on reports has.
@@ -51,6 +53,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 3 the report lacks the data asked for
   nsysmem report run.sqlite             # run.xlsx: a workbook for reviewers
   nsysmem summary run.sqlite            # tables in the terminal
   nsysmem info run.sqlite               # what the report holds, and what it lacks
+  nsysmem batch runs/ -o out            # many reports, compared
   nsysmem whatif s.pickle --sweep       # what other allocator settings would have reserved`,
 		Version:       buildVersion(),
 		SilenceErrors: true,

@@ -47,41 +47,44 @@ func byteTicks(lo, hi int64, n int) []plot.Tick {
 
 // timeAxis is the axis of a stretch of time: its zero, its unit and its marks.
 type timeAxis struct {
-	zero  int64  // ns on the report's clock
-	unit  string // "s", "ms", "µs" or "ns"; empty where no time is counted
-	after bool   // zero is neither the report's time 0 nor what the caller gave: long numbers were cut
+	zero  int64   // ns on the report's clock
+	unit  string  // "s", "ms", "µs" or "ns"; empty where no time is counted
+	step  float64 // ns between marks; the smallest where there are several
+	after bool    // zero is neither the report's time 0 nor what the caller gave: long numbers were cut
 	ticks []plot.Tick
 }
 
-// newTimeAxis marks from to to, counted from zero, with at most n marks, in the unit that suits a stretch of length whole;
-// 0 for that of from to to.
-func newTimeAxis(from, to, zero, whole int64, n int) timeAxis {
+// newTimeAxis marks from to to, counted from zero, with at most n marks, in the largest unit that the number farthest from
+// zero fills, so that a time on the axis and the same time in a sentence read alike. For a part of an axis, farthest is
+// that of the whole; 0 for that of from to to.
+func newTimeAxis(from, to, zero, farthest int64, n int) timeAxis {
 	a := timeAxis{zero: zero, unit: "ns"}
 	span := to - from
-	if whole == 0 {
-		whole = span
+	// Marks of a short stretch late in a report would be long numbers that differ in their last digits alone.
+	if span > 0 && farthest == 0 && (from-zero)/span >= 2000 {
+		round := int64(math.Pow(10, math.Ceil(math.Log10(float64(span)))))
+		a.zero, a.after = from-from%round, true
+	}
+	if farthest == 0 {
+		farthest = max(from-a.zero, a.zero-from, to-a.zero)
 	}
 	size := int64(1)
 	for _, u := range []struct {
 		size int64
 		name string
 	}{{1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}} {
-		if whole >= 2*u.size {
+		if farthest >= u.size {
 			size, a.unit = u.size, u.name
 		}
 	}
-	// Marks of a short stretch late in a report would be long numbers that differ in their last digits alone.
-	if span > 0 && whole == span && (from-zero)/span >= 2000 {
-		a.zero, a.after = from, true
-	}
-	step := niceStep(float64(span), max(n, 1))
-	for k := int64(math.Ceil(float64(from-a.zero) / step)); len(a.ticks) <= 2*n+4; k++ {
-		v := float64(k) * step
+	a.step = niceStep(float64(span), max(n, 1))
+	for k := int64(math.Ceil(float64(from-a.zero) / a.step)); len(a.ticks) <= 2*n+4; k++ {
+		v := float64(k) * a.step
 		if v > float64(to-a.zero) {
 			break
 		}
 		decimals := 0
-		for s := step / float64(size); s < 0.9999 && decimals < 9; s *= 10 {
+		for s := a.step / float64(size); s < 0.9999 && decimals < 9; s *= 10 {
 			decimals++
 		}
 		a.ticks = append(a.ticks, plot.Tick{
@@ -110,7 +113,11 @@ func (a timeAxis) title(what string) string {
 		return what
 	}
 	if a.after {
-		what = "after " + scale.Seconds(a.zero)
+		digit := int64(1e6)
+		for digit > 1 && a.zero%digit != 0 {
+			digit /= 10
+		}
+		what = "after " + scale.Clock(a.zero, "s", digit)
 	}
 	return "time (" + a.unit + ") " + what
 }

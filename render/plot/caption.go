@@ -13,7 +13,7 @@ import (
 // caption says what the eye should find, a paragraph a thought, the most important first.
 func (pic *picture) caption() []string {
 	var out []string
-	for _, s := range []string{pic.peakText(), pic.holdersText(), pic.theoryText(), pic.growthText(), pic.foundText(), pic.troubleText()} {
+	for _, s := range append([]string{pic.peakText(), pic.holdersText(), pic.theoryText(), pic.growthText(), pic.foundText()}, pic.troubles()...) {
 		if s != "" {
 			out = append(out, s)
 		}
@@ -29,18 +29,18 @@ func (pic *picture) peakText() string {
 	if pic.view.level != "" {
 		return pic.tensorPeakText(lv)
 	}
-	s := "Peak: "
+	s := pic.peakHead(lv.PeakAt)
 	if lv.Partial {
 		s += "at least "
 	}
-	s += scale.Bytes(lv.Peak) + " of device allocations at " + scale.Seconds(lv.PeakAt)
+	s += scale.Bytes(lv.Peak) + " of device allocations " + pic.at(lv.PeakAt)
 	if w := pic.where(lv.PeakAt); w != "" {
 		s += ", " + w
 	}
 	if t := pic.track.DeviceTotal; t > 0 {
 		s += fmt.Sprintf(" (%s of the card's %s)", percent(lv.Peak, t), scale.Bytes(t))
 	}
-	s += "."
+	s += "." + pic.inViewText("device", "")
 	if lv.Partial {
 		s += " The recording started when memory was live already, so that levels are lower bounds."
 	}
@@ -58,61 +58,6 @@ func percent(part, whole int64) string {
 		return "under 0.1 %"
 	}
 	return strconv.FormatFloat(f, 'f', 1, 64) + " %"
-}
-
-// growthText says what stays behind after each steady iteration and what each needs.
-func (pic *picture) growthText() string {
-	var steady, warm, cut []int
-	var nets, needs, device []int64
-	for i := range pic.track.Iterations {
-		it := &pic.track.Iterations[i]
-		switch {
-		case it.Truncated:
-			cut = append(cut, it.Index)
-		case it.Warmup:
-			warm = append(warm, it.Index)
-		default:
-			steady = append(steady, it.Index)
-			m := pic.view.use(&it.Use)
-			nets, needs, device = append(nets, m.Net), append(needs, m.Need), append(device, it.Memory.Net)
-		}
-	}
-	if len(pic.track.Iterations) == 0 {
-		return ""
-	}
-	var s string
-	if len(steady) == 0 {
-		s = "Growth: unknown, no iteration is steady."
-	} else {
-		net, need := lowerMedian(nets), lowerMedian(needs)
-		if pic.view.level != "" {
-			s = pic.tensorGrowth(net, need, lowerMedian(device), list(steady))
-		} else {
-			s = levelGrowth(net, need, list(steady))
-		}
-	}
-	var left []string
-	if len(warm) > 0 {
-		left = append(left, "warm-up "+list(warm))
-	}
-	if len(cut) > 0 {
-		left = append(left, "truncated "+list(cut))
-	}
-	if len(left) > 0 {
-		s += " Left out of medians: " + strings.Join(left, ", ") + "."
-	}
-	return s
-}
-
-// levelGrowth says what the device level gains and needs an iteration, medians over the steady ones.
-func levelGrowth(net, need int64, steady string) string {
-	switch {
-	case net == 0 && need == 0:
-		return fmt.Sprintf("Growth: none; steady iterations (%s) neither keep nor need more than they start with (median).", steady)
-	case net == 0:
-		return fmt.Sprintf("Growth: none; steady iterations (%s) end where they start and need %s in between (median).", steady, scale.SignedBytes(need))
-	}
-	return fmt.Sprintf("Growth: %s an iteration; steady iterations (%s) need %s at their peak (medians).", scale.SignedBytes(net), steady, scale.SignedBytes(need))
 }
 
 // foundText says how the iterations were found, or why none were.
@@ -148,40 +93,71 @@ func (pic *picture) foundText() string {
 	if len(f.Gaps) > 0 {
 		s += " Numbers missing: " + list(f.Gaps) + "."
 	}
-	return s
+	return s + pic.shownText()
 }
 
-// troubleText counts failed allocations and warnings, and gives the first of each.
-func (pic *picture) troubleText() string {
-	var s []string
+// troubles counts failed allocations, findings and warnings, and gives the first of each.
+func (pic *picture) troubles() []string {
+	var out []string
 	if failed := pic.track.Failed; len(failed) > 0 {
-		text := fmt.Sprintf("%d %s failed, the first %s", len(failed), plural(failedCall(failed), len(failed)), pic.failedWhere(&failed[0]))
-		s = append(s, sentence(text))
-	}
-	if f := pic.findings(); len(f) > 0 {
-		text := "Finding: "
-		if len(f) > 1 {
-			text = fmt.Sprintf("%d findings, the first: ", len(f))
+		first, last := pic.failedWhere(&failed[0]), pic.failedWhere(&failed[len(failed)-1])
+		switch {
+		case len(failed) == 1:
+		case last == first:
+			first = "all " + first
+		default:
+			first = "the first " + first + ", the last " + last
 		}
-		s = append(s, sentence(text+short2(f[0].Text, 200)))
+		out = append(out, sentence(fmt.Sprintf("%d %s failed, %s", len(failed), plural(failedCall(failed), len(failed)), first)))
 	}
-	if w := pic.rep.Warnings; len(w) > 0 {
-		text := "1 warning: "
-		if len(w) > 1 {
-			text = fmt.Sprintf("%d warnings, the first: ", len(w))
+	var findings, warnings []string
+	for _, f := range pic.findings() {
+		findings = append(findings, f.Text)
+	}
+	for _, w := range pic.rep.Warnings {
+		if w.PID == 0 || w.PID == pic.track.PID {
+			warnings = append(warnings, w.Text)
 		}
-		s = append(s, sentence(text+short2(w[0].Text, 200)))
 	}
-	return strings.Join(s, " ")
+	for _, t := range []struct {
+		one, many string
+		texts     []string
+	}{{"Finding: ", "%d findings, the first: ", findings}, {"1 warning: ", "%d warnings, the first: ", warnings}} {
+		// Those of another device of the process say so in their text alone.
+		var own []string
+		for _, text := range t.texts {
+			if text, ok := pic.own(text); ok {
+				own = append(own, text)
+			}
+		}
+		switch head := t.one; {
+		case len(own) > 1:
+			head = fmt.Sprintf(t.many, len(own))
+			fallthrough
+		case len(own) == 1:
+			out = append(out, sentence(head+short2(own[0], 320)))
+		}
+	}
+	return out
+}
+
+// own is a text without the process and device that it begins with; ok is false where it is about another device.
+func (pic *picture) own(text string) (own string, ok bool) {
+	process := fmt.Sprintf("process %d ", pic.track.PID)
+	device := fmt.Sprintf("%sdevice %d: ", process, pic.track.Device)
+	if rest, ok := strings.CutPrefix(text, device); ok {
+		return rest, true
+	}
+	return text, !strings.HasPrefix(text, process+"device ")
 }
 
 // findings are those of this track that the caption does not say anyway.
 func (pic *picture) findings() []align.Finding {
 	var out []align.Finding
 	for _, f := range pic.rep.Findings {
-		pid, known := f.Evidence["pid"].(int64)
-		device, _ := f.Evidence["device"].(int64)
-		if known && (pid != pic.track.PID || device != pic.track.Device) || f.ID == "truncated" || f.ID == "flat_cache" && pic.track.Tensors != nil || f.ID == "failed_allocs" {
+		device, known := f.Evidence["device"].(int64)
+		if f.PID != 0 && f.PID != pic.track.PID || known && device != pic.track.Device ||
+			f.ID == "truncated" || f.ID == "flat_cache" && pic.track.Tensors != nil || f.ID == "failed_allocs" {
 			continue
 		}
 		out = append(out, f)
@@ -192,7 +168,7 @@ func (pic *picture) findings() []align.Finding {
 // sentence ends s with a full stop unless it has an end.
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
-	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "!") {
+	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "…") {
 		return s
 	}
 	return s + "."
@@ -223,16 +199,21 @@ func (pic *picture) failedWhere(f *align.FailedAlloc) string {
 	if f.Range != "" {
 		return "in range " + short(f.Range)
 	}
-	return "at " + scale.Seconds(f.Time)
+	return pic.at(f.Time)
 }
 
-// short2 is a sentence cut to at most n characters.
+// short2 is a sentence cut to at most n characters, between words where there are any.
 func short2(s string, n int) string {
 	s = clean(s)
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
+	r := []rune(s)
+	if len(r) <= n {
+		return s
 	}
-	return s
+	cut := string(r[:n-2])
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 && r[n-2] != ' ' {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " .,;:–(") + " …"
 }
 
 func lowerMedian(v []int64) int64 {

@@ -65,27 +65,39 @@ func (pic *picture) newIterations(width vg.Length) iterationsPanel {
 	bs := pic.view.bars(its, columns)
 
 	low, high := pic.view.use(&its[0].Use).Start, int64(0)
-	grows, shrinks, same, warm, cut, steps := false, false, false, false, false, false
+	grows, shrinks, same, warm, cut, by := false, false, false, false, false, ""
+	warmBy := false
 	for _, b := range bs {
 		low, high = min(low, b.low), max(high, b.high, b.peak)
-		grows = grows || b.end > b.start
-		shrinks = shrinks || b.end < b.start
+		if !b.warmup && !b.cut { // these have looks of their own
+			grows = grows || b.end > b.start
+			shrinks = shrinks || b.end < b.start
+		}
 		same = same || b.low == b.high
-		steps = steps || b.need > 0
+		if b.need > 0 && (by == "" || by == align.OtherPhase || warmBy && !b.warmup) {
+			by, warmBy = b.by, b.warmup
+		}
 		warm, cut = warm || b.warmup, cut || b.cut
 	}
-	title := "Each iteration: " + pic.levelName() + " at start and end, and peak"
+	h := head{title: "Each iteration: " + pic.levelName() + " at start and end, and peak", shorter: []string{"Each iteration: start, end and peak", "Each iteration"}}
 	per := 1
 	if len(bs) < len(its) {
 		per = bs[0].n
-		title = fmt.Sprintf("Iterations, %d a column: %s, lowest to highest, and peak", per, pic.levelName())
+		h = head{title: fmt.Sprintf("Iterations, %d a column: %s, lowest to highest, and peak", per, pic.levelName()), shorter: []string{fmt.Sprintf("Iterations, %d a column", per)}}
 	}
+	part, full, brief := "", "", ""
 	if all := len(pic.track.Iterations); all > len(its) {
-		title += fmt.Sprintf(" (%d of %d)", len(its), all)
+		part = fmt.Sprintf("%d of %d", len(its), all)
 	}
 	low, high = byteRange(low, high, true)
 	if low > 0 {
-		title += " (axis does not start at 0)"
+		full, brief = "axis does not start at 0", "axis not from 0"
+	}
+	switch {
+	case part != "" && full != "":
+		h.add(" ("+part+"; "+full+")", " ("+part+"; "+brief+")")
+	case part+full != "":
+		h.add(" ("+part+full+")", " ("+part+brief+")")
 	}
 
 	var entries []entry
@@ -107,12 +119,9 @@ func (pic *picture) newIterations(width vg.Length) iterationsPanel {
 	} else {
 		entries = append(entries, entry{"start and end levels", sample(true, false, false)})
 	}
-	if steps {
+	if by != "" {
 		entries = append(entries, entry{"peak, in the colour of its phase", func(x0, y0, x1, y1 vg.Length) {
-			c := orange
-			if len(bs) > 0 {
-				c = pic.palette.color(bs[len(bs)/2].by)
-			}
+			c := pic.palette.color(by)
 			x := (x0 + x1) / 2
 			pic.line(pic.pt(2), c, nil, vg.Point{X: x, Y: y0}, vg.Point{X: x, Y: y1})
 			pic.line(pic.pt(2), c, nil, vg.Point{X: x - pic.pt(4), Y: y1}, vg.Point{X: x + pic.pt(4), Y: y1})
@@ -124,7 +133,8 @@ func (pic *picture) newIterations(width vg.Length) iterationsPanel {
 	if cut {
 		entries = append(entries, entry{"truncated", sample(true, false, true)})
 	}
-	return iterationsPanel{head{title, entries}, bs, per, low, high}
+	h.entries = entries
+	return iterationsPanel{h, bs, per, low, high}
 }
 
 // levelName is the level that the picture is about.

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -286,10 +287,57 @@ func (p *painter) fit(s string, st style, w vg.Length) string {
 	return s
 }
 
+// wrapAll breaks paragraphs into at most room lines, a third more where nothing is lost then. Where that is not enough,
+// the longest lose their ends, and the last are left out only where there is no line for each.
+func (p *painter) wrapAll(paragraphs []string, st style, w vg.Length, room int) []string {
+	most := make([]int, len(paragraphs))
+	sum := 0
+	for i, s := range paragraphs {
+		most[i] = len(p.wrap(s, st, w, 9))
+		sum += most[i]
+	}
+	if sum > room && sum <= room+(room+2)/3 {
+		room = sum
+	}
+	for sum > room {
+		longest := 0
+		for i, n := range most {
+			if n >= most[longest] {
+				longest = i
+			}
+		}
+		most[longest]--
+		sum--
+	}
+	var lines []string
+	for i, s := range paragraphs {
+		if most[i] > 0 {
+			lines = append(lines, p.wrap(s, st, w, most[i])...)
+		}
+	}
+	return lines
+}
+
+// unit matches what is not to be parted from the number before it.
+var unit = regexp.MustCompile(`^(%|B|[KMGTPE]iB|s|ms|µs|ns)[).,;:]*$`)
+
+// wordsOf splits s into what stays on one line.
+func wordsOf(s string) []string {
+	var words []string
+	for _, f := range strings.Fields(s) {
+		if n := len(words); n > 0 && unit.MatchString(f) {
+			words[n-1] += " " + f
+			continue
+		}
+		words = append(words, f)
+	}
+	return words
+}
+
 // wrap breaks s into at most n lines no wider than w, between words where it can; what is left over is cut with "…".
 func (p *painter) wrap(s string, st style, w vg.Length, n int) []string {
 	var lines []string
-	words := strings.Fields(s)
+	words := wordsOf(s)
 	line := ""
 	for i := 0; i < len(words); i++ {
 		next := words[i]

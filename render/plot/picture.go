@@ -2,8 +2,10 @@ package plot
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"sort"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -120,7 +122,7 @@ func (pic *picture) draw() {
 	pic.text(pic.fit(pic.subtitle(), sub, x1-x0), x0, y, sub)
 	y -= pic.pt(4)
 
-	// The caption may take a fifth of the picture.
+	// The caption may take a fifth of the picture, a little more rather than lose its end.
 	said := style{size: normal, color: ink}
 	room := max(int(float64(pic.h)*0.2/float64(pic.pt(13))), 1)
 	if pic.track.Theory != nil {
@@ -130,16 +132,9 @@ func (pic *picture) draw() {
 	if pic.memory != nil {
 		paragraphs = pic.memory.caption(pic)
 	}
-	for i, paragraph := range paragraphs {
-		left := room - (len(paragraphs) - i - 1) // every paragraph gets a line if there is one
-		if room < 1 {
-			break
-		}
-		for _, line := range pic.wrap(paragraph, said, x1-x0, max(min(left, 2), 1)) {
-			y -= pic.pt(13)
-			pic.text(line, x0, y, said)
-			room--
-		}
+	for _, line := range pic.wrapAll(paragraphs, said, x1-x0, room) {
+		y -= pic.pt(13)
+		pic.text(line, x0, y, said)
 	}
 	y -= pic.pt(6)
 
@@ -162,7 +157,7 @@ func (pic *picture) draw() {
 		}
 		y = pic.headed(head, entries, x0, x1, y)
 	}
-	if pic.source != nil && v.stack != "phase" {
+	if pic.source != nil && v.stack != "phase" && (v.timeline || v.steady) {
 		if head, entries := pic.stackLegend(); len(entries) > 0 {
 			y = pic.headed(head, entries, x0, x1, y)
 		}
@@ -268,11 +263,22 @@ func (pic *picture) subtitle() string {
 
 // phaseLegend has an entry for each top-level phase that is in view.
 func (pic *picture) phaseLegend() []entry {
-	seen := map[string]bool{}
-	for _, it := range pic.view.its {
+	v, seen := pic.view, map[string]bool{}
+	for n, it := range v.its {
 		for i := range it.Phases {
-			seen[it.Phases[i].Path] = true
+			ph := &it.Phases[i]
+			switch {
+			case v.timeline && !v.iterations && !v.steady: // the part of the lane that is in view
+				seen[ph.Path] = seen[ph.Path] || ph.Start < v.to && ph.End > v.from
+			case v.timeline || v.steady && n == v.big || pic.source != nil && v.stack == "phase":
+				seen[ph.Path] = true
+			case v.iterations: // phases have no mark but the peak that they set
+				seen[ph.Path] = seen[ph.Path] || v.use(&it.Use).Need > 0 && v.setter(it) == ph.Path
+			}
 		}
+	}
+	if seen[align.OtherPhase] && !pic.otherDrawn() {
+		delete(seen, align.OtherPhase)
 	}
 	var entries []entry
 	for _, phase := range pic.palette.order {
@@ -283,17 +289,26 @@ func (pic *picture) phaseLegend() []entry {
 	if len(entries) == 1 && seen[align.OtherPhase] {
 		return nil // no phases at all
 	}
-	if len(pic.track.Iterations) == 0 {
-		named := map[string]bool{}
-		for i := range pic.track.Ranges {
-			name := pic.track.Ranges[i].Name
-			if !named[name] {
-				named[name] = true
-				entries = append(entries, entry{clean(name), pic.swatch(pic.palette.ranges[name])})
-			}
+	outside := ""
+	if len(entries) > 0 {
+		outside = " (outside iterations)"
+	}
+	if pic.source == nil || pic.view.stack != "phase" { // else they are among what tensors were born in
+		for _, l := range pic.unnamed() {
+			entries = append(entries, entry{clean(l.name) + outside, pic.swatch(l.color)})
 		}
 	}
 	return entries
+}
+
+// otherDrawn says that something in the picture has the colour of what no phase covers: a peak that none of them set.
+func (pic *picture) otherDrawn() bool {
+	for _, it := range pic.view.its {
+		if pic.view.iterations && pic.view.use(&it.Use).Need > 0 && pic.view.setter(it) == align.OtherPhase {
+			return true
+		}
+	}
+	return false
 }
 
 // level is the track's level of a kind; nil where it has no events.
@@ -321,10 +336,15 @@ func (pic *picture) where(t int64) string {
 		if name != "" {
 			return "in range " + short(name)
 		}
-		if len(its) > 0 {
-			return "outside any iteration"
+		switch {
+		case len(its) == 0:
+			return ""
+		case i < 0:
+			return fmt.Sprintf("before iteration %d", its[0].Index)
+		case i == len(its)-1:
+			return fmt.Sprintf("after iteration %d", its[i].Index)
 		}
-		return ""
+		return fmt.Sprintf("between iterations %d and %d", its[i].Index, its[i+1].Index)
 	}
 	s := "in iteration " + fmt.Sprint(its[i].Index)
 	deepest, depth := "", 0
@@ -410,13 +430,56 @@ func (pic *picture) xAxis(a plotArea, y vg.Length, axis timeAxis, title string) 
 		last = mid + half
 		pic.text(t.Label, mid, y-pic.pt(11.5), st)
 	}
-	pic.text(pic.fit(axis.title(title), st, a.x1-a.x0+pic.pt(8)), (a.x0+a.x1)/2, y-pic.pt(22.5), st)
+	said, dotted, room := axis.title(title), "", a.x1-a.x0+pic.pt(8)
+	if f := a.scale.squeeze(); axis.unit != "" && a.scale.squeezed {
+		dotted = fmt.Sprintf("squeezed up to %s-fold, so that the iterations can be seen", fold(f))
+		if sampled := pic.pt(30); pic.width(said+"; "+dotted, st)+sampled > room {
+			dotted = "squeezed"
+		}
+		said += "; "
+		// A piece of the axis as it is drawn there stands before what it means.
+		sample := pic.pt(24)
+		from := (a.x0 + a.x1 - pic.width(said+" "+dotted, st) - sample) / 2
+		st.align = 0
+		pic.text(said, from, y-pic.pt(22.5), st)
+		from += pic.width(said, st)
+		pic.dotted(from+pic.pt(4), from+sample, y-pic.pt(19.5))
+		pic.text(" "+dotted, from+sample, y-pic.pt(22.5), st)
+		return
+	}
+	pic.text(pic.fit(said, st, room), (a.x0+a.x1)/2, y-pic.pt(22.5), st)
+}
+
+// dotted draws the axis where time is squeezed.
+func (pic *picture) dotted(x0, x1, y vg.Length) {
+	pic.line(pic.pt(2), white, nil, vg.Point{X: x0, Y: y}, vg.Point{X: x1, Y: y})
+	pic.line(pic.pt(1.8), ink, []float64{1.8, 2.2}, vg.Point{X: x0, Y: y}, vg.Point{X: x1, Y: y})
+}
+
+// fold writes a factor with two digits that count.
+func fold(f float64) string {
+	step := max(math.Pow(10, math.Floor(math.Log10(f))-1), 0.1)
+	return strconv.FormatFloat(math.Round(f/step)*step, 'f', -1, 64)
 }
 
 // head is a panel's title and legend.
 type head struct {
 	title   string
+	shorter []string // titles that say less, for panels that are too narrow, the longest first
 	entries []entry
+}
+
+// fitting is the first of a head's titles that fits.
+func (pic *picture) fitting(h head, st style, w vg.Length) string {
+	for _, s := range append([]string{h.title}, h.shorter...) {
+		if pic.width(s, st) <= w {
+			return s
+		}
+	}
+	if n := len(h.shorter); n > 0 {
+		return pic.fit(h.shorter[n-1], st, w)
+	}
+	return pic.fit(h.title, st, w)
 }
 
 // header writes a head at the top of a panel, the legend beside the title, or under it where the panel is narrow, and
@@ -424,7 +487,7 @@ type head struct {
 func (pic *picture) header(h head, x0, x1, y vg.Length, dry bool) vg.Length {
 	st := style{size: normal, bold: true, color: ink}
 	y -= pic.pt(10)
-	title := pic.fit(h.title, st, x1-x0)
+	title := pic.fitting(h, st, x1-x0)
 	if !dry {
 		pic.text(title, x0, y, st)
 	}

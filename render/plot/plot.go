@@ -76,6 +76,7 @@ func Write(w io.Writer, format string, rep *align.Report, track *align.Track, cu
 	if err != nil {
 		return nil, err
 	}
+	warnings = append(warnings, view.doubts...)
 	if len(f.missing) > 0 {
 		warnings = append(warnings, missingWarning(f.missing))
 	}
@@ -142,6 +143,9 @@ type view struct {
 	places []int              // their places in Track.Iterations
 	big    int                // place in its of the enlarged one; -1 for none
 	bigWhy string             // how it was chosen
+
+	missing string          // iterations asked for that there are not, as text
+	doubts  []align.Warning // about what was asked for
 }
 
 // stretch is a window of time that needs curves.
@@ -258,7 +262,14 @@ func (v *view) pickIterations(rep *align.Report, track *align.Track, o Options) 
 		v.its = append(v.its, it)
 		v.places = append(v.places, i)
 	}
-	if o.Iterations == nil || len(v.its) > 0 {
+	if o.Iterations == nil {
+		return nil
+	}
+	if len(v.its) > 0 {
+		if v.missing = missing(*o.Iterations, v.its); v.missing != "" {
+			v.doubts = append(v.doubts, align.Warning{PID: track.PID, Code: "iterations_missing",
+				Text: fmt.Sprintf("--iterations %d-%d: there is no %s; shown: %s", o.Iterations[0], o.Iterations[1], v.missing, list(indexes(v.its)))})
+		}
 		return nil
 	}
 	if len(track.Iterations) == 0 {
@@ -294,6 +305,12 @@ func (v *view) pickTime(rep *align.Report, o Options) error {
 	if to <= from || to <= start || from >= end {
 		return fmt.Errorf("plot: time %s to %s of %q holds nothing: the report runs from %s to %s",
 			scale.Seconds(from), scale.Seconds(to), rep.Source.Path, scale.Seconds(start), scale.Seconds(end))
+	}
+	// Of the time before and after the recording nothing is known, not even that the level stays.
+	if from < start || to > end {
+		from, to = max(from, start), min(to, end)
+		v.doubts = append(v.doubts, align.Warning{Code: "time_clipped",
+			Text: fmt.Sprintf("the report runs from %s to %s: shown from %s to %s", scale.Seconds(start), scale.Seconds(end), scale.Seconds(from), scale.Seconds(to))})
 	}
 	v.from, v.to, v.fixed, v.chosen = from, to, true, true
 	if o.Iterations != nil {

@@ -77,7 +77,7 @@ func TestSaysWhatTheEyeShouldFind(t *testing.T) {
 	for _, want := range []string{
 		"unet_realoom.sqlite", "NVIDIA H200", "allocations traced",
 		"Peak: 1.56 GiB of device allocations", "in iteration 7, phase backward",
-		"+24 MiB an iteration", "steady iterations (1–6)", "warm-up 0, truncated 7",
+		"+24 MiB an iteration", "Steady iterations (1–6)", "warm-up 0, truncated 7",
 		"they follow each other on one thread", "22 cudaMalloc calls failed", "failed cudaMalloc (22)",
 		"1 warning: the last iteration ends in backward", "1.5 GiB", "time (s) in the report",
 		"peak 1.56 GiB in iteration 7, phase backward", "enlarged", "optimizer", "encoder",
@@ -524,7 +524,7 @@ func BenchmarkWrite(b *testing.B) {
 // TestRealExports draws the exports in testdata as the command does.
 func TestRealExports(t *testing.T) {
 	for file, want := range map[string][]string{
-		"cnn_default": {"468.31 MiB", "in iteration 0, phase optimizer", "steady iterations (1–7)", "NVIDIA H200", "flat at 468.31 MiB"},
+		"cnn_default": {"468.31 MiB", "in iteration 0, phase optimizer", "Steady iterations (1–7)", "NVIDIA H200", "flat at 468.31 MiB"},
 		"cpp_mem":     {"145.98 MiB", "NVTX domain solver", "Managed memory peaks at 8 MiB", "managed", "pinned host", "pool size", "pool in use"},
 	} {
 		path := filepath.Join("..", "..", "testdata", file+".sqlite")

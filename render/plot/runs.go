@@ -119,7 +119,7 @@ func (pic *picture) runBars(bars []RunBar, x0, y0, x1, y1 vg.Length) {
 			pic.disc(vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, pic.pt(2), faint)
 		}})
 	}
-	a := plotArea{x1: x1 - pic.pt(2), y1: pic.header(head{title, entries}, x0, x1, y1, false)}
+	a := plotArea{x1: x1 - pic.pt(2), y1: pic.header(head{title: title, entries: entries}, x0, x1, y1, false)}
 	a.low, a.high = byteRange(0, high, false)
 	if len(bars) == 0 {
 		a.x0, a.y0 = x0, y0
@@ -218,7 +218,7 @@ func (pic *picture) runLines(r *Runs, x0, y0, x1, y1 vg.Length) {
 	if band {
 		title += ": median, and range over " + r.Over
 	}
-	a.y1 = pic.header(head{title, entries}, x0, x1, y1, false)
+	a.y1 = pic.header(head{title: title, entries: entries}, x0, x1, y1, false)
 	a.y0 = y0 + pic.pt(25)
 	a.y1 = max(a.y1, a.y0+pic.pt(15))
 	if high == 0 && a.to < a.from {

@@ -543,11 +543,22 @@ func (s *stacked) highest() int {
 
 // stackLegend has an entry for each layer with bytes in view, and its head.
 func (pic *picture) stackLegend() (head string, entries []entry) {
-	seen := pic.source.seen(pic.stackWindow())
+	from, to := pic.stackWindow()
+	seen := pic.source.seen(from, to)
+	// What is too thin to be seen is not to be looked for.
+	var s *stacked
+	if to > from && pic.memory == nil {
+		s = pic.source.stack(linear(from, to), pic.view.columns)
+	}
 	for k, l := range pic.source.layers {
-		if seen[k] {
-			entries = append(entries, entry{l.name, pic.swatch(l.color)})
+		if !seen[k] {
+			continue
 		}
+		label := l.name
+		if s != nil && s.top[k] < s.high/300 {
+			label += ", at most " + scale.Bytes(s.top[k])
+		}
+		entries = append(entries, entry{label, pic.swatch(l.color)})
 	}
 	inferred := ""
 	if pic.inferredNames() {
@@ -659,16 +670,11 @@ func (pic *picture) stackMark(s *stacked, lines []stairs, deviceAt int, a plotAr
 	if s.high == 0 || top >= 0 && top-y < pic.pt(16) {
 		return // the labels would lie on each other; the caption has both
 	}
-	x := a.x0 + dx*(vg.Length(s.highest())+0.5)
-	label := "allocated: highest in view " + scale.Bytes(s.high)
-	if lv := pic.level(pic.view.level); lv != nil && lv.Peak == s.high && lv.PeakAt >= a.from && lv.PeakAt <= a.to {
-		x = a.x(lv.PeakAt)
-		label = "allocated: peak " + scale.Bytes(lv.Peak)
-		if w := pic.where(lv.PeakAt); w != "" {
-			label += " " + w
-		}
+	label, x := pic.topLabel(pic.view.level, s.high, a)
+	if x < 0 {
+		x = a.x0 + dx*(vg.Length(s.highest())+0.5)
 	}
-	pic.markClear(label, "allocated: "+scale.Bytes(s.high), x, y, lines, taken, a)
+	pic.markClear("allocated: "+label, "allocated: "+scale.Bytes(s.high), x, y, lines, taken, a)
 }
 
 // markClear is mark, with the label where it hides none of the lines, if there is such a place: beside the dot, else over
@@ -693,14 +699,14 @@ func (pic *picture) tryMark(label string, x, y vg.Length, lines []stairs, taken 
 		}
 		for _, s := range lines {
 			n := vg.Length(len(s.columns))
-			from, to := int((p.x-a.x0)/(a.x1-a.x0)*n), int((p.x+w-a.x0)/(a.x1-a.x0)*n)
+			from, to := int((p.x-pic.pt(4)-a.x0)/(a.x1-a.x0)*n), int((p.x+w+pic.pt(4)-a.x0)/(a.x1-a.x0)*n)
 			level, _ := s.at(max(from-1, 0))
 			for i := max(from, 0); i <= min(to, len(s.columns)-1); i++ {
 				lo, hi := level, level
 				if c := s.columns[i]; c.any {
 					lo, hi, level = min(lo, c.low), max(hi, c.high), c.last
 				}
-				if a.y(hi) > p.y-pic.pt(2) && a.y(lo) < p.y+pic.pt(8) {
+				if a.y(hi) > p.y-pic.pt(4.5) && a.y(lo) < p.y+pic.pt(10.5) {
 					return false
 				}
 			}
@@ -718,22 +724,40 @@ func (pic *picture) tryMark(label string, x, y vg.Length, lines []stairs, taken 
 	}
 	slices.Sort(heights)
 	// 2. At each height to the right of the dot, to its left, and over it.
+	var places []place
+	over := max(a.x0+pic.pt(4), min(x-w/2, a.x1-w-pic.pt(4)))
 	for _, h := range heights {
-		for _, lx := range []vg.Length{x + pic.pt(7), x - pic.pt(7) - w, max(a.x0+pic.pt(4), min(x-w/2, a.x1-w-pic.pt(4)))} {
-			p := place{lx, h}
-			if lx < x && lx+w > x && h < y+pic.pt(6) || !clear(p) { // over the dot there must be room for it
-				continue
-			}
-			if h > y+pic.pt(6) {
-				pic.line(pic.pt(0.7), ink, nil, vg.Point{X: x, Y: y}, vg.Point{X: x, Y: h + pic.pt(3)})
-				pic.fill(lx-pic.pt(2), h-pic.pt(2.5), lx+w+pic.pt(2), h+pic.pt(8.5), white)
-			}
-			pic.disc(vg.Point{X: x, Y: y}, pic.pt(3.3), white)
-			pic.disc(vg.Point{X: x, Y: y}, pic.pt(2.5), ink)
-			pic.fill(lx-pic.pt(2), h-pic.pt(2), lx+w+pic.pt(2), h+pic.pt(8.5), white)
-			pic.text(label, lx, h, st)
-			return true
+		for _, lx := range []vg.Length{x + pic.pt(7), x - pic.pt(7) - w, over} {
+			places = append(places, place{lx, h})
 		}
+	}
+	// 3. There and a little farther off, just over what is highest along the label: a staircase has room beside it.
+	for _, lx := range []vg.Length{x - pic.pt(7) - w, x + pic.pt(7), over, x - pic.pt(17) - w, x - pic.pt(37) - w, x + pic.pt(27)} {
+		h := y
+		for _, s := range lines {
+			n := vg.Length(len(s.columns))
+			from, to := int((lx-pic.pt(5)-a.x0)/(a.x1-a.x0)*n), int((lx+w+pic.pt(5)-a.x0)/(a.x1-a.x0)*n)
+			for i := max(from, 0); i <= min(to, len(s.columns)-1); i++ {
+				_, high := s.at(i)
+				h = max(h, a.y(high))
+			}
+		}
+		places = append(places, place{lx, h + pic.pt(5)})
+	}
+	for _, p := range places {
+		lx, h := p.x, p.y
+		if lx < x && lx+w > x && h < y+pic.pt(6) || !clear(p) { // over the dot there must be room for it
+			continue
+		}
+		if h > y+pic.pt(6) {
+			pic.line(pic.pt(0.7), ink, nil, vg.Point{X: x, Y: y}, vg.Point{X: min(max(x, lx), lx+w), Y: h + pic.pt(3)})
+			pic.fill(lx-pic.pt(2), h-pic.pt(2.5), lx+w+pic.pt(2), h+pic.pt(8.5), white)
+		}
+		pic.disc(vg.Point{X: x, Y: y}, pic.pt(3.3), white)
+		pic.disc(vg.Point{X: x, Y: y}, pic.pt(2.5), ink)
+		pic.fill(lx-pic.pt(2), h-pic.pt(2), lx+w+pic.pt(2), h+pic.pt(8.5), white)
+		pic.text(label, lx, h, st)
+		return true
 	}
 	return false
 }

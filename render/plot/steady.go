@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"gonum.org/v1/plot/vg"
@@ -10,7 +11,9 @@ import (
 	"nsysmem/render/scale"
 )
 
-// pickSteady chooses the iteration to enlarge: the steady one whose need is the median, the earlier of two in the middle.
+// pickSteady chooses the iteration to enlarge: of the steady ones that keep what most do, the one whose need is the median,
+// and of those that need as much, the one whose time is; the earlier of two in the middle. One that keeps more than the
+// others do is no example.
 func (v *view) pickSteady() {
 	var steady []int
 	for i, it := range v.its {
@@ -19,11 +22,33 @@ func (v *view) pickSteady() {
 		}
 	}
 	if len(steady) > 0 {
-		sort.SliceStable(steady, func(a, b int) bool { return v.use(&v.its[steady[a]].Use).Need < v.use(&v.its[steady[b]].Use).Need })
-		v.big = steady[(len(steady)-1)/2]
-		v.bigWhy = fmt.Sprintf("median need of %d steady", len(steady))
+		need := func(i int) int64 { return v.use(&v.its[i].Use).Need }
+		keep := func(i int) int64 { return v.use(&v.its[i].Use).Net }
+		var nets []int64
+		for _, i := range steady {
+			nets = append(nets, keep(i))
+		}
+		usual := lowerMedian(nets)
+		var alike []int
+		for _, i := range steady {
+			if d := keep(i) - usual; max(d, -d) <= v.use(&v.its[i].Use).Peak/trifle {
+				alike = append(alike, i)
+			}
+		}
+		sort.SliceStable(alike, func(a, b int) bool { return need(alike[a]) < need(alike[b]) })
+		median := need(alike[(len(alike)-1)/2])
+		alike = slices.DeleteFunc(alike, func(i int) bool { return need(i) != median })
+		sort.SliceStable(alike, func(a, b int) bool {
+			x, y := v.its[alike[a]], v.its[alike[b]]
+			return x.End-x.Start < y.End-y.Start
+		})
+		v.big = alike[(len(alike)-1)/2]
+		v.bigWhy = fmt.Sprintf("typical of %d steady", len(steady))
 		if len(steady) == 1 {
-			v.bigWhy = "the steady one"
+			v.bigWhy = "the only steady one"
+		}
+		if len(v.its) == 1 {
+			v.bigWhy = "the one shown"
 		}
 		return
 	}
@@ -40,6 +65,15 @@ func (v *view) pickSteady() {
 
 // maxRows is how many depths of phases are drawn under an enlarged iteration.
 const maxRows = 4
+
+// add appends to all titles of a head: what is said in full, briefly to the shorter ones.
+func (h *head) add(full, brief string) {
+	h.shorter = append([]string{h.title + brief}, h.shorter...)
+	h.title += full
+	for i := range h.shorter[1:] {
+		h.shorter[i+1] += brief
+	}
+}
 
 // steadyPanel is the panel of the enlarged iteration before it is drawn.
 type steadyPanel struct {
@@ -73,7 +107,10 @@ func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
 	if pic.inferredNames() {
 		inferred = " (inferred)"
 	}
-	s.title = fmt.Sprintf("Iteration %d%s enlarged (%s), %s", it.Index, inferred, v.bigWhy, scale.Duration(it.End-it.Start))
+	took := scale.Duration(it.End - it.Start)
+	s.title = fmt.Sprintf("Iteration %d%s enlarged (%s), %s", it.Index, inferred, v.bigWhy, took)
+	s.shorter = []string{fmt.Sprintf("Iteration %d%s enlarged, %s", it.Index, inferred, took), fmt.Sprintf("Iteration %d%s, %s", it.Index, inferred, took),
+		fmt.Sprintf("Iteration %d%s", it.Index, inferred)}
 	s.a = plotArea{from: it.Start, to: max(it.End, it.Start+1)}
 	s.a.scale = linear(s.a.from, s.a.to)
 
@@ -93,13 +130,13 @@ func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
 	}
 	// A cache many times what the tensors hold would leave them no room.
 	if over := 3 * use.Peak; v.level != "" && use.Peak > 0 && high > over {
-		s.title += ", device level " + scale.Bytes(high) + " above the panel"
+		s.add(", device level "+scale.Bytes(high)+" above the panel", ", device level above the panel")
 		high, s.cut = use.Peak+use.Peak/2, true
 	}
 	s.peak = high
 	s.a.low, s.a.high = byteRange(low, high, pic.source == nil) // areas begin at 0
 	if s.a.low > 0 {
-		s.title += " (axis does not start at 0)"
+		s.add(" (axis does not start at 0)", " (axis not from 0)")
 	}
 
 	if pic.source != nil && !v.timeline { // else the timeline's legend has them
@@ -325,11 +362,7 @@ func (pic *picture) bandRow(spans []*align.Span, depth int, a plotArea, y0, y1 v
 		}
 		name := clean(pic.lastName(path))
 		st := style{size: small, color: readable(c), align: 0.5}
-		s := pic.fit(name, st, xb-xa-pic.pt(3))
-		if s != name && len(s) < len("abcd…") {
-			s = "" // two letters say nothing
-		}
-		if s != "" {
+		if s := pic.bandName(name, st, xb-xa-pic.pt(3)); s != "" {
 			pic.text(s, (xa+xb)/2, y0+pic.pt(3.3), st)
 		}
 	})

@@ -14,7 +14,7 @@ func (pic *picture) tensorPeakText(device *align.Level) string {
 	if alloc == nil || resv == nil {
 		return ""
 	}
-	s := fmt.Sprintf("Peak: tensors hold %s (allocated) at %s", scale.Bytes(alloc.Peak), scale.Seconds(alloc.PeakAt))
+	s := fmt.Sprintf("%stensors hold %s (allocated) %s", pic.peakHead(alloc.PeakAt), scale.Bytes(alloc.Peak), pic.at(alloc.PeakAt))
 	if w := pic.where(alloc.PeakAt); w != "" {
 		s += ", " + w
 	}
@@ -30,7 +30,7 @@ func (pic *picture) tensorPeakText(device *align.Level) string {
 	if t := pic.track.DeviceTotal; t > 0 {
 		s += fmt.Sprintf(" (%s of the card's %s)", percent(device.Peak, t), scale.Bytes(t))
 	}
-	return s + "."
+	return s + "." + pic.inViewText("allocated", "tensors hold ")
 }
 
 // holdersText says what the tensors at the peak are, and what memory is none of PyTorch's.
@@ -58,6 +58,9 @@ func (pic *picture) holdersText() string {
 			parts = append(parts, fmt.Sprintf("%s %s (%s)", short(x.Name), scale.Bytes(x.Bytes), percent(x.Bytes, ten.Peak.Bytes)))
 		}
 		s = "At that peak"
+		if pic.view.partial() {
+			s = "At the run's peak"
+		}
 		if pic.view.stack == "phase" {
 			s += ", by phase of birth"
 		}
@@ -137,21 +140,4 @@ func thousands(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-// tensorGrowth says what the steady iterations keep and need, of the allocated level and of the device level.
-func (pic *picture) tensorGrowth(net, need, device int64, steady string) string {
-	s := "Growth: tensors "
-	if net == 0 {
-		s += "none"
-	} else {
-		s += scale.SignedBytes(net) + " an iteration"
-	}
-	s += ", device level "
-	if device == 0 {
-		s += "none"
-	} else {
-		s += scale.SignedBytes(device) + " an iteration"
-	}
-	return s + fmt.Sprintf("; tensors of steady iterations (%s) need %s over the start (medians).", steady, scale.SignedBytes(need))
 }

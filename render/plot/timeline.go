@@ -36,6 +36,9 @@ func look(kind string) lineLook {
 	return lineLook{clean(kind), faint, []float64{2, 1}}
 }
 
+// axisMark is the width that a mark of the timeline's axis has to itself, in points of the layout.
+const axisMark = 65
+
 // timeline draws the levels over time, with the iterations and phases as lanes under them.
 func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	v := pic.view
@@ -82,7 +85,7 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 		entries = append(entries, entry{pic.theoryLabel(), pic.lineSample(theoryLine, 1.2, theoryDashes)})
 	}
 	a := plotArea{from: v.from, to: v.to, scale: ts}
-	a.y1 = pic.header(head{pic.timelineTitle(), entries}, x0, x1, y1, false)
+	a.y1 = pic.header(head{title: pic.timelineTitle(), entries: entries}, x0, x1, y1, false)
 
 	strips := vg.Length(0)
 	row := pic.pt(13)
@@ -161,6 +164,9 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	for i, s := range lines {
 		if i != deviceAt && i != reservedAt && !tiny(s) {
 			l := look(s.kind)
+			if stack != nil && !s.dense() { // to be seen on dark layers too
+				s.draw(pic.painter, a, white, pic.pt(2.6), nil)
+			}
 			s.draw(pic.painter, a, l.color, pic.pt(1.2), l.dashes)
 		}
 	}
@@ -201,22 +207,18 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 		name := pic.phaseLane(pieces, a, y-row, y, cols)
 		pic.text(name, a.x0-pic.pt(4), y-row+pic.pt(3.5), label)
 	}
-	zero, what := int64(0), "in the report"
+	zero, what := pic.zero(), "in the report"
 	if pic.o.SinceFirst {
-		zero = pic.firstEvent()
 		what = "since the first event in view, at " + scale.Seconds(zero)
 	}
 	if pic.inferredNames() {
 		what += "; iterations and phases are inferred from GPU work"
 	}
-	axis := ts.axis(zero, a.x1-a.x0, pic.pt(65))
+	axis := ts.axis(zero, a.x1-a.x0, pic.pt(axisMark))
 	if ts.squeezed {
-		what += "; dotted stretches are squeezed, so that the iterations can be seen"
 		for _, g := range ts.groups() {
 			if g.squeezed {
-				xa, xb := a.x(g.from), a.x(g.to)
-				pic.line(pic.pt(2), white, nil, vg.Point{X: xa, Y: axisY}, vg.Point{X: xb, Y: axisY})
-				pic.line(pic.pt(1.8), ink, []float64{1.8, 2.2}, vg.Point{X: xa, Y: axisY}, vg.Point{X: xb, Y: axisY})
+				pic.dotted(a.x(g.from), a.x(g.to), axisY)
 			}
 		}
 	}
@@ -274,9 +276,29 @@ func (pic *picture) timelineLegend(lines []stairs, tiny func(stairs) bool, capac
 		if all := len(pic.track.Failed); all > len(inView) {
 			count += " of " + strconv.Itoa(all)
 		}
-		entries = append(entries, entry{"failed " + failedCall(pic.track.Failed) + " (" + count + ")", func(x0, y0, x1, y1 vg.Length) {
+		name, many := "failed "+failedCall(pic.track.Failed), false
+		// What a number beside a cross means is said where there is one.
+		if n, x0, x1 := 0, pic.pt(50), pic.w-pic.pt(28); len(inView) > 1 {
+			last := vg.Length(-1e9)
+			for _, f := range inView {
+				x := x0 + (x1-x0)*vg.Length(pic.scale.frac(f.Time))
+				if n++; x-last > pic.pt(4) {
+					n = 1
+				}
+				if last = x; n == 2 {
+					many = true
+					break
+				}
+			}
+		}
+		entries = append(entries, entry{name + " (" + count + ")", func(x0, y0, x1, y1 vg.Length) {
 			pic.cross(vg.Point{X: (x0+x1)/2 + pic.pt(2), Y: (y0 + y1) / 2}, pic.pt(3), pic.pt(1.4), failed)
 		}})
+		if many {
+			entries = append(entries, entry{"so many close together", func(x0, y0, x1, y1 vg.Length) {
+				pic.text("2×", (x0+x1)/2+pic.pt(2), y0+pic.pt(0.5), style{size: small, bold: true, color: failed, align: 0.5})
+			}})
+		}
 	}
 	return entries
 }
@@ -302,6 +324,7 @@ func (pic *picture) failedMarks(calls []*align.FailedAlloc, lines []stairs, devi
 	st := style{size: small, bold: true, color: failed, align: 0.5}
 	var from, last, low vg.Length
 	n := 0
+	right, below := vg.Length(-1e9), vg.Length(0) // of the number written last
 	flush := func() {
 		if n > 1 {
 			s := strconv.Itoa(n) + "×"
@@ -311,6 +334,12 @@ func (pic *picture) failedMarks(calls []*align.FailedAlloc, lines []stairs, devi
 			}
 			w := pic.width(s, st) / 2
 			x = min(max(x, a.x0+w), a.x1-w)
+			if d := y - below; x-w < right+pic.pt(3) && d < pic.pt(9) && d > -pic.pt(9) {
+				if y = below - pic.pt(9.5); y < a.y0+pic.pt(2) {
+					y = below + pic.pt(9.5)
+				}
+			}
+			right, below = x+w, y
 			pic.fill(x-w-pic.pt(1), y-pic.pt(1), x+w+pic.pt(1), y+pic.pt(7.5), under)
 			pic.text(s, x, y, st)
 		}
@@ -343,24 +372,39 @@ func (pic *picture) peakMark(s stairs, a plotArea) {
 	if s.high <= 0 {
 		return
 	}
-	x := a.x0 + (a.x1-a.x0)/vg.Length(len(s.columns))*(vg.Length(s.topColumn())+0.5)
-	label := "highest in view " + scale.Bytes(s.high)
-	if lv := pic.level("device"); lv != nil && lv.Peak == s.high && lv.PeakAt >= a.from && lv.PeakAt <= a.to {
-		at := lv.PeakAt
-		x = a.x(at)
-		label = "peak "
-		if lv.Partial {
-			label = "peak at least "
-		}
-		label += scale.Bytes(lv.Peak)
-		if w := pic.where(at); w != "" {
-			label += " " + w
-		}
+	label, x := pic.topLabel("device", s.high, a)
+	if s.low == s.high && pic.view.partial() {
+		label = "flat at " + scale.Bytes(s.high)
+	}
+	if x < 0 {
+		x = a.x0 + (a.x1-a.x0)/vg.Length(len(s.columns))*(vg.Length(s.topColumn())+0.5)
 	}
 	if pic.view.level != "" {
 		label = "device level: " + label
 	}
 	pic.mark(label, x, a.y(s.high), a)
+}
+
+// topLabel names the highest level of a kind in view, its value and its place, and says where that lies on the picture;
+// below 0 where it is not known.
+func (pic *picture) topLabel(kind string, high int64, a plotArea) (label string, x vg.Length) {
+	lv := pic.level(kind)
+	most, at, ok := pic.inView(kind)
+	switch {
+	case !ok || most != high:
+		return "highest in view " + scale.Bytes(high), -1
+	case lv == nil || lv.Peak != high || lv.PeakAt != at:
+		label = "highest in view "
+	case lv.Partial:
+		label = "peak at least "
+	default:
+		label = "peak "
+	}
+	label += scale.Bytes(high)
+	if w := pic.where(at); w != "" {
+		label += " " + w
+	}
+	return label, a.x(at)
 }
 
 // strip draws the numbered iterations between y0 and y1.
@@ -516,7 +560,7 @@ func (pic *picture) phaseLane(pieces []lanePiece, a plotArea, y0, y1 vg.Length, 
 		pic.fill(xa, y0, xb, y1, l.color)
 		if l.named || !iterations {
 			st := style{size: small, color: readable(l.color), align: 0.5}
-			if s := pic.fit(clean(l.name), st, xb-xa-pic.pt(4)); s != "" {
+			if s := pic.bandName(l.name, st, xb-xa-pic.pt(4)); s != "" {
 				pic.text(s, (xa+xb)/2, y0+pic.pt(4.5), st) // clear of the axis, underscores too
 			}
 		}
@@ -525,6 +569,50 @@ func (pic *picture) phaseLane(pieces []lanePiece, a plotArea, y0, y1 vg.Length, 
 		return "phase"
 	}
 	return "range"
+}
+
+// bandName is a name cut to a width; empty where fewer than four letters would be left, which say nothing.
+func (pic *picture) bandName(name string, st style, w vg.Length) string {
+	name = clean(name)
+	if s := pic.fit(name, st, w); s == name || len([]rune(s)) >= len("abcd")+1 {
+		return s
+	}
+	return ""
+}
+
+// unnamed are the ranges on the lane of phases that have no room there for their names, with their colours: those outside
+// iterations, and where there are none, all that can be seen.
+func (pic *picture) unnamed() []lanePiece {
+	pieces := pic.lanePieces()
+	width := pic.w - pic.pt(85)
+	cols := max(int(width/pic.pixel), 1)
+	if !pic.view.timeline || pic.crowded(width) {
+		return nil
+	}
+	plain := make([]piece, len(pieces))
+	looks := map[int]*lanePiece{}
+	for i := range pieces {
+		plain[i] = pieces[i].piece
+		if looks[pieces[i].key] == nil {
+			looks[pieces[i].key] = &pieces[i]
+		}
+	}
+	seen, named := map[int]bool{}, map[int]bool{}
+	var order []int
+	runs(lane(plain, pic.scale, cols), 0, width, func(key int, xa, xb vg.Length) {
+		if !seen[key] && looks[key].named {
+			order = append(order, key)
+		}
+		seen[key] = true
+		named[key] = named[key] || pic.bandName(looks[key].name, style{size: small}, xb-xa-pic.pt(4)) != ""
+	})
+	var out []lanePiece
+	for _, key := range order {
+		if !named[key] || len(pic.track.Iterations) == 0 {
+			out = append(out, *looks[key])
+		}
+	}
+	return out
 }
 
 // crowded says that iterations are too narrow on a timeline of width w for their phases to be told apart.

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"math"
 	"sort"
 
 	"gonum.org/v1/plot"
@@ -161,13 +162,30 @@ func (s timeScale) axis(zero int64, width, between vg.Length) timeAxis {
 	if !s.squeezed {
 		return newTimeAxis(from, to, zero, 0, int(width/between))
 	}
-	a := newTimeAxis(from, to, zero, 0, 2)
+	farthest := max(from-zero, zero-from, to-zero, 1)
+	a := newTimeAxis(from, to, zero, farthest, 2)
 	a.ticks = nil
 	for _, g := range s.groups() {
 		n := max(int(width*vg.Length(g.f1-g.f0)/between), 1)
-		a.ticks = append(a.ticks, newTimeAxis(g.from, g.to, a.zero, to-from, n).ticks...)
+		part := newTimeAxis(g.from, g.to, zero, farthest, n)
+		a.ticks, a.step = append(a.ticks, part.ticks...), min(a.step, part.step)
 	}
 	return a
+}
+
+// squeeze is how many times more time a length stands for where the timeline is squeezed most than where it is not; 1
+// where nothing is squeezed.
+func (s timeScale) squeeze() float64 {
+	most, plain := 0.0, math.Inf(1)
+	for _, g := range s.segments {
+		perWidth := float64(g.to-g.from) / max(g.f1-g.f0, 1e-12)
+		if g.squeezed {
+			most = max(most, perWidth)
+		} else {
+			plain = min(plain, perWidth)
+		}
+	}
+	return max(most/plain, 1)
 }
 
 // tickAt is the time of a mark.

@@ -305,7 +305,7 @@ func (pic *settingsPicture) lines(shown []int, pieces []lanePiece, x0, y0, x1, y
 			pic.cross(vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, pic.pt(3), pic.pt(1.4), failed)
 		}})
 	}
-	a.y1 = pic.header(head{"Reserved over time, on a card with room enough", entries}, x0, x1, y1, false)
+	a.y1 = pic.header(head{title: "Reserved over time, on a card with room enough", entries: entries}, x0, x1, y1, false)
 	row, strips := pic.pt(13), vg.Length(0)
 	if len(v.its) > 0 {
 		strips += row
@@ -385,12 +385,9 @@ func (pic *settingsPicture) timeAxis(a plotArea, axisY vg.Length) {
 	}
 	what := "in the report"
 	if pic.scale.squeezed {
-		what += "; dotted stretches are squeezed, so that the iterations can be seen"
 		for _, g := range pic.scale.groups() {
 			if g.squeezed {
-				xa, xb := a.x(g.from), a.x(g.to)
-				pic.line(pic.pt(2), white, nil, vg.Point{X: xa, Y: axisY}, vg.Point{X: xb, Y: axisY})
-				pic.line(pic.pt(1.8), ink, []float64{1.8, 2.2}, vg.Point{X: xa, Y: axisY}, vg.Point{X: xb, Y: axisY})
+				pic.dotted(a.x(g.from), a.x(g.to), axisY)
 			}
 		}
 	}

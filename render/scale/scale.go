@@ -59,6 +59,19 @@ func Seconds(ns int64) string {
 	return strconv.FormatFloat(float64(ns)/1e9, 'f', 3, 64) + " s"
 }
 
+// Clock writes a time of ns nanoseconds in a unit, "s", "ms", "µs" or "ns", to the digit of step (ns), such as "11.6324 s" to
+// 100,000.
+func Clock(ns int64, unit string, step int64) string {
+	size, decimals := map[string]int64{"s": 1e9, "ms": 1e6, "µs": 1e3}[unit], 0
+	if size == 0 {
+		size, unit = 1, "ns"
+	}
+	for s := max(step, 1); s < size; s *= 10 {
+		decimals++
+	}
+	return strconv.FormatFloat(float64(ns)/float64(size), 'f', decimals, 64) + " " + unit
+}
+
 func significant(v float64) string {
 	decimals := 3
 	for a := math.Abs(v); a >= 10 && decimals > 0; a /= 10 {

@@ -1,0 +1,163 @@
+package batch
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+)
+
+// Serve does reports one after the other in a process of its own: it reads them from r, as the batch that started the
+// process sends them, and writes what came of each to w. It ends when r does. Of o it uses what a report's result depends
+// on.
+func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
+	var warned []string
+	o.Warn = func(s string) { warned = append(warned, s) }
+	in, out := gob.NewDecoder(r), gob.NewEncoder(w)
+	for {
+		var next Input
+		if err := in.Decode(&next); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return fmt.Errorf("batch: %w", err)
+		}
+		var a answer
+		warned = nil
+		reason, err := do(ctx, next, &o)
+		if reason != nil {
+			a.Reason = reason.Error()
+		}
+		if err != nil {
+			a.Err = err.Error()
+		}
+		a.Warned = warned
+		if err := out.Encode(&a); err != nil {
+			return fmt.Errorf("batch: %w", err)
+		}
+	}
+}
+
+// An answer is what came of a report.
+type answer struct {
+	Reason string // why the report failed; empty where it did not
+	Err    string // why the batch cannot go on
+	Warned []string
+}
+
+// A worker does reports in another process, which it starts for the first one and anew where it has ended.
+type worker struct {
+	o     *Options
+	cores int
+
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	enc  *gob.Encoder
+	dec  *gob.Decoder
+	said *head
+}
+
+// do is do in the other process. A process that ends in the middle of a report is that report's failure.
+func (w *worker) do(ctx context.Context, in Input) (reason, err error) {
+	if w.cmd == nil {
+		if err := w.start(); err != nil {
+			return nil, fmt.Errorf("batch: start a process for reports: %w", err)
+		}
+	}
+	// A process that is to stop may be in the middle of a long read; whatever it has made so far has no final name.
+	process := w.cmd.Process
+	defer context.AfterFunc(ctx, func() { process.Kill() })()
+	var a answer
+	err = w.enc.Encode(&in)
+	if err == nil {
+		err = w.dec.Decode(&a)
+	}
+	if err != nil {
+		ended := w.end()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		reason = fmt.Errorf("%q: the process that read it ended: %s", in.Path, ended)
+		return reason, fail(in, w.o, reason)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	for _, s := range a.Warned {
+		w.o.warn("%s", s)
+	}
+	if a.Reason != "" {
+		reason = errors.New(a.Reason)
+	}
+	if a.Err != "" {
+		err = errors.New(a.Err)
+	}
+	return reason, err
+}
+
+func (w *worker) start() (err error) {
+	cmd := w.o.Worker(w.cores)
+	w.said = &head{}
+	cmd.Stderr = w.said
+	if w.in, err = cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	w.cmd, w.enc, w.dec = cmd, gob.NewEncoder(w.in), gob.NewDecoder(out)
+	return nil
+}
+
+// end waits for the process, and says how it ended and what it said first.
+func (w *worker) end() string {
+	w.in.Close()
+	err := w.cmd.Wait()
+	w.cmd = nil
+	how := "no answer"
+	if err != nil {
+		how = err.Error()
+	}
+	if line, _, _ := strings.Cut(strings.TrimSpace(w.said.text()), "\n"); line != "" {
+		how += ": " + line
+	}
+	return how
+}
+
+func (w *worker) close() {
+	if w.cmd != nil {
+		w.end()
+	}
+}
+
+// A head keeps the beginning of what is written to it.
+type head struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+const headSize = 1 << 10
+
+// Write keeps what there is room for.
+func (h *head) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if room := headSize - len(h.b); room > 0 {
+		h.b = append(h.b, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}
+
+func (h *head) text() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return string(h.b)
+}

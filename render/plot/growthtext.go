@@ -1,0 +1,139 @@
+package plot
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"nsysmem/align"
+	"nsysmem/render/scale"
+)
+
+// growthText says what stays behind after the steady iterations and what each needs.
+func (pic *picture) growthText() string {
+	var steady []*align.Iteration
+	var warm, cut []int
+	for i := range pic.track.Iterations {
+		switch it := &pic.track.Iterations[i]; {
+		case it.Truncated:
+			cut = append(cut, it.Index)
+		case it.Warmup:
+			warm = append(warm, it.Index)
+		default:
+			steady = append(steady, it)
+		}
+	}
+	if len(pic.track.Iterations) == 0 {
+		return ""
+	}
+	s := "Growth"
+	if pic.view.partial() {
+		s += " over the whole run"
+	}
+	if len(steady) == 0 {
+		s += ": unknown, no iteration is steady."
+	} else {
+		var needs []int64
+		for _, it := range steady {
+			needs = append(needs, pic.view.use(&it.Use).Need)
+		}
+		need, who := lowerMedian(needs), "Steady"
+		if pic.view.level == "" {
+			s += ": " + pic.growth(steady, "device")
+		} else {
+			s += ": tensors " + pic.growth(steady, pic.view.level) + "; device level " + pic.growth(steady, "device")
+			who = "Tensors of steady"
+		}
+		over := scale.SignedBytes(need) + " over the start"
+		if need == 0 {
+			over = "nothing over the start"
+		}
+		if len(steady) == 1 {
+			s += fmt.Sprintf(". Need of the steady iteration %d: %s.", steady[0].Index, over)
+		} else {
+			s += fmt.Sprintf(". %s iterations (%s) need %s (median).", who, list(indexes(steady)), over)
+		}
+	}
+	var left []string
+	if len(warm) > 0 {
+		left = append(left, "warm-up "+list(warm))
+	}
+	if len(cut) > 0 {
+		left = append(left, "truncated "+list(cut))
+	}
+	if len(left) > 0 {
+		s += " Left out of medians: " + strings.Join(left, ", ") + "."
+	}
+	return s
+}
+
+// A change is what a level does over an iteration, from the end of the one before.
+type change struct {
+	index int
+	bytes int64
+}
+
+// trifle is the part of a level's peak below which a change of one iteration is not worth its name.
+const trifle = 1000
+
+// growth says what a level gains over the steady iterations. A median hides what one of them keeps for good, so that
+// those that differ from it are named.
+func (pic *picture) growth(steady []*align.Iteration, kind string) string {
+	var all []change
+	var bytes []int64
+	sum, end, peak := int64(0), int64(0), int64(0)
+	for _, it := range steady {
+		m := pic.useOf(it, kind)
+		if m == nil {
+			return "unknown"
+		}
+		if len(all) == 0 {
+			end = m.Start
+		}
+		all, bytes = append(all, change{it.Index, m.End - end}), append(bytes, m.End-end)
+		sum += m.End - end
+		end, peak = m.End, max(peak, m.Peak)
+	}
+	median := lowerMedian(bytes)
+	if median != 0 {
+		if len(all) == 1 {
+			return fmt.Sprintf("%s in iteration %d", scale.SignedBytes(sum), all[0].index)
+		}
+		return scale.SignedBytes(median) + " an iteration (median), " + scale.SignedBytes(sum) + " in all"
+	}
+	var steps []change
+	for _, c := range all {
+		if max(c.bytes, -c.bytes) > peak/trifle {
+			steps = append(steps, c)
+		}
+	}
+	sort.SliceStable(steps, func(i, j int) bool {
+		return max(steps[i].bytes, -steps[i].bytes) > max(steps[j].bytes, -steps[j].bytes)
+	})
+	const named = 3
+	var parts []string
+	for i, c := range steps {
+		if i == named {
+			parts = append(parts, fmt.Sprintf("%d more", len(steps)-named))
+			break
+		}
+		in := "in"
+		if i == 0 {
+			in = "in iteration"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s %d", scale.SignedBytes(c.bytes), in, c.index))
+	}
+	switch {
+	case len(steps) == 0 && sum == 0:
+		return "none"
+	case len(steps) == 0:
+		return scale.SignedBytes(sum) + " in all"
+	case len(steps) == 1 && sum == steps[0].bytes:
+		return fmt.Sprintf("%s once, in iteration %d", scale.SignedBytes(sum), steps[0].index)
+	case len(steps) == 1 && max(sum-steps[0].bytes, steps[0].bytes-sum) <= peak/trifle:
+		return fmt.Sprintf("%s in all, nearly all of it in iteration %d", scale.SignedBytes(sum), steps[0].index)
+	case sum == 0:
+		return "none in all: " + strings.Join(parts, ", ")
+	}
+	return scale.SignedBytes(sum) + " in all: " + strings.Join(parts, ", ")
+}
