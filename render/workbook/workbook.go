@@ -79,7 +79,6 @@ func (b *book) fill(rep *align.Report) error {
 			return err
 		}
 	}
-	b.f.SetActiveSheet(0)
 	return nil
 }
 
