@@ -353,8 +353,8 @@ func indexes(t *align.Track, of func(*align.Iteration) bool) string {
 	return strings.Join(list, ", ")
 }
 
-// flags is what is special about an iteration.
-func flags(it *align.Iteration) string {
+// Flags says what is special about an iteration; empty for a steady one.
+func Flags(it *align.Iteration) string {
 	switch {
 	case it.Warmup && it.Truncated:
 		return "warm-up, truncated"
@@ -401,7 +401,7 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(it.GPU.Kernels)))
 		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(it.GPU.KernelNS)))
 		graphs.cells = append(graphs.cells, graphCell(t, it.GPU.Graphs))
-		flag.cells = append(flag.cells, flags(it))
+		flag.cells = append(flag.cells, Flags(it))
 	}
 	p.table(tab, gaps)
 	p.inferred(t)

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"regexp"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"

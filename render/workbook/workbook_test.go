@@ -233,23 +233,7 @@ func TestGolden(t *testing.T) {
 	if got := f.GetSheetList(); !slices.Equal(got, sheetNames) {
 		t.Errorf("sheets %q", got)
 	}
-	got := dump(t, f)
-	path := filepath.Join("testdata", "sample.txt")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v: run go test -update", err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; got\n%s", path, got)
-	}
+	sample.Golden(t, *update, "sample.txt", dump(t, f))
 }
 
 func TestSameBytes(t *testing.T) {
