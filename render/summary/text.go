@@ -213,17 +213,15 @@ func IterationsFromText(t *align.Track) string {
 		}
 		s += " Missing from the sequence: " + strings.Join(gaps, ", ") + "."
 	}
-	warm, cut := 0, 0
-	for i := range t.Iterations {
-		if t.Iterations[i].Warmup {
-			warm++
-		}
-		if t.Iterations[i].Truncated {
-			cut++
-		}
+	var left []string
+	if warm := indexes(t, func(it *align.Iteration) bool { return it.Warmup && !it.Truncated }); warm != "" {
+		left = append(left, warm+" (warm-up)")
 	}
-	if warm+cut > 0 {
-		s += fmt.Sprintf(" Medians leave out %d as warm-up and %d as truncated.", warm, cut)
+	if cut := indexes(t, func(it *align.Iteration) bool { return it.Truncated }); cut != "" {
+		left = append(left, cut+" (truncated)")
+	}
+	if len(left) > 0 {
+		s += " Medians leave out number " + strings.Join(left, " and ") + "."
 	}
 	return s
 }
@@ -246,6 +244,23 @@ func (p *printer) iterationsFrom(rep *align.Report, t *align.Track) {
 	}
 }
 
+// indexes lists the numbers of some iterations, the first few; empty for none.
+func indexes(t *align.Track, of func(*align.Iteration) bool) string {
+	var list []string
+	n := 0
+	for i := range t.Iterations {
+		if it := &t.Iterations[i]; of(it) {
+			if n++; n <= 6 {
+				list = append(list, strconv.Itoa(it.Index))
+			}
+		}
+	}
+	if n > 6 {
+		list = append(list, fmt.Sprintf("%d more", n-6))
+	}
+	return strings.Join(list, ", ")
+}
+
 // Flags says what is special about an iteration; empty for a steady one.
 func Flags(it *align.Iteration) string {
 	switch {
@@ -262,7 +277,7 @@ func Flags(it *align.Iteration) string {
 func (p *printer) iterations(c *align.Collected, t *align.Track) {
 	tab := &textTable{}
 	index := tab.add(column{head: "#"})
-	name := tab.add(column{head: "name", left: true, rank: 9, min: 10})
+	name := tab.add(column{head: "name", left: true, rank: 12, min: 10}) // the number tells it, mostly
 	start := tab.add(column{head: "start", rank: 7})
 	end := tab.add(column{head: "end", rank: 6})
 	net := tab.add(column{head: "net", rank: 2})
@@ -272,6 +287,7 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 	dur := tab.add(column{head: "time", rank: 11})
 	kernels := tab.add(column{head: "kernels", rank: 10})
 	kernelNS := tab.add(column{head: "kernel time", rank: 8})
+	graphs := graphColumn(tab)
 	flag := tab.add(column{head: "", left: true, rank: 1})
 	show := thin(t.Iterations, textIterations)
 	gaps := map[int]string{}
@@ -292,6 +308,7 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 		dur.cells = append(dur.cells, scale.Duration(it.End-it.Start))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(it.GPU.Kernels)))
 		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(it.GPU.KernelNS)))
+		graphs.cells = append(graphs.cells, graphCell(t, it.GPU.Graphs))
 		flag.cells = append(flag.cells, Flags(it))
 	}
 	p.table(tab, gaps)
@@ -300,6 +317,19 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",
 			countText(int64(show.left)), countText(int64(len(t.Iterations)))), dim)
 	}
+}
+
+// graphColumn is the column for graph launches that are traced whole, whose kernels the report does not have. It stays
+// empty, and so is left out, where there are none.
+func graphColumn(tab *textTable) *column {
+	return tab.add(column{head: "graphs", rank: 5})
+}
+
+func graphCell(t *align.Track, n int64) string {
+	if t.Total.GPU.Graphs == 0 {
+		return ""
+	}
+	return countText(n)
 }
 
 func (p *printer) phases(c *align.Collected, t *align.Track) {
@@ -312,6 +342,7 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	dur := tab.add(column{head: "time", rank: 5})
 	kernels := tab.add(column{head: "kernels", rank: 6})
 	kernelNS := tab.add(column{head: "kernel time", rank: 4})
+	graphs := graphColumn(tab)
 	calls := tab.add(column{head: "calls", rank: 8})
 	its := tab.add(column{head: "iterations", rank: 9})
 	show := thinPhases(t.Phases, textPhases)
@@ -336,6 +367,7 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 		dur.cells = append(dur.cells, scale.Duration(ph.DurationNS))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(ph.Median.GPU.Kernels)))
 		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(ph.Median.GPU.KernelNS)))
+		graphs.cells = append(graphs.cells, graphCell(t, ph.Median.GPU.Graphs))
 		calls.cells = append(calls.cells, strconv.Itoa(ph.Calls))
 		its.cells = append(its.cells, strconv.Itoa(ph.Iterations))
 		switch {
