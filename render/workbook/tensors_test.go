@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/internal/fixture"
 	"nsysmem/render/internal/sample"
 	"nsysmem/render/summary"
 )
@@ -110,7 +111,7 @@ func TestInferredSaid(t *testing.T) {
 // TestRuns compares the workbooks of real runs with what PyTorch's own meters said, and with the report.
 func TestRuns(t *testing.T) {
 	for name, run := range sample.Runs(t) {
-		if !slow && name != "cnn_default.sqlite" {
+		if !fixture.Slow && name != "cnn_default.sqlite" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"nsysmem/align"
+	"nsysmem/internal/fixture"
 	"nsysmem/render/internal/sample"
 	"nsysmem/render/summary"
 )
@@ -410,14 +411,11 @@ func TestManyPhases(t *testing.T) {
 	checkTables(t, open(t, write(t, rep)))
 }
 
-// slow says to test the workbooks of all exports at hand; reading them again takes longer than all else.
-var slow = os.Getenv("NSYSMEM_SLOW") == "1"
-
 // TestExports compares the workbooks of real exports with the reports they were made of: a few that have everything in
 // them, or all.
 func TestExports(t *testing.T) {
 	few := []string{"cnn_default.sqlite", "cpp_mem.sqlite", "cnn_2022.sqlite"}
-	if slow || *keep != "" {
+	if fixture.Slow || *keep != "" {
 		few = nil
 	}
 	for name, rep := range sample.Exports(t, few...) {
