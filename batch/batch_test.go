@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -365,6 +366,9 @@ func TestKeepNames(t *testing.T) {
 			var first []byte
 			for share := range 2 {
 				in := inputs(list...)
+				for i := range in {
+					in[i].Size = int64(crc32.ChecksumIEEE([]byte(in[i].Path))) // each is another file
+				}
 				setNames(in)
 				if p, err := readPlan(o.Out); err == nil {
 					p.keepNames(o.Out, in)
