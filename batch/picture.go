@@ -71,7 +71,7 @@ func (c *comparison) lines(p *plot.Runs) error {
 		for _, r := range g.rows {
 			// A program that counts anew would draw the line back to where it began.
 			if s := &r.have[ofPeak]; s.n > 0 && r.key.before == 0 {
-				pt := plot.RunPoint{Iteration: int64(r.key.index), Low: s.low, Mid: s.mid, High: s.top}
+				pt := plot.RunPoint{Iteration: int64(r.key.index), Low: s.low, Mid: s.mid, High: s.top, Runs: int(s.n)}
 				if tooMany && i > 0 {
 					pt.Low, pt.High = s.mid, s.mid // the one range is that over all
 				}

@@ -55,7 +55,7 @@ func TestPlotFlags(t *testing.T) {
 		{with(snap, "--view", "segments", "--at", "reserved"), []string{"When PyTorch reserved the most"}, nil},
 		{with(snap, "--view", "segments", "--at", "9.6s", "--stack", "phase"), []string{"allocator at 9.600 s", "Tensors by phase of birth"}, nil},
 		{[]string{plainReport, "--iterations", "3-8"}, []string{"Peak of the whole run, in view", "Shown: 3–5; there is no 6–8."}, nil},
-		{[]string{plainReport, "--view", "timeline", "--from", "501ms", "--to", "502ms"}, []string{"not in view", "highest in view", "in iteration 1, phase backward"}, []string{"Each iteration"}},
+		{[]string{plainReport, "--view", "timeline", "--from", "501ms", "--to", "502ms"}, []string{"not in view", "highest in view", "in step 1, phase backward"}, []string{"Each iteration"}},
 	} {
 		file := filepath.Join(t.TempDir(), "p.svg")
 		code, out, errs := command(t, append([]string{"plot", "-o", file}, c.args...)...)
@@ -114,7 +114,8 @@ func TestPlotRefuses(t *testing.T) {
 		{[]string{cnnReport, "--snapshot", cnnSnapshot, "--view", "segments", "--at", "noon"}, exitUsage, "peak, reserved or oom"},
 		{[]string{cnnReport, "--snapshot", cnnSnapshot, "--view", "segments", "--at", "oom"}, exitLacking, "the snapshot has none"},
 		{[]string{cnnReport, "--snapshot", cnnSnapshot, "--view", "segments", "--at", "1h"}, exitUsage, "no time"},
-		{[]string{cnnReport, "--snapshot", cnnSnapshot, "--view", "segments", "--at", "9999s"}, exitLacking, "the report runs from"},
+		{[]string{cnnReport, "--snapshot", cnnSnapshot, "--view", "segments", "--at", "9999s"}, exitLacking, "the snapshot's trace runs from 6.799 s to 13.459 s"},
+		{[]string{cnnReport, "--snapshot", cnnSnapshot, "--view", "segments", "--at", "1s"}, exitLacking, "the snapshot's trace runs from 6.799 s to 13.459 s"},
 		{[]string{cnnReport, "--snapshot", cnnSnapshot, "--view", "segments", "--stack", "kind"}, exitUsage, "category or phase"},
 		{[]string{cnnReport, "--snapshot", cnnSnapshot, "--view", "segments", "--from", "1s"}, exitUsage, "--at"},
 		{[]string{plainReport, "--iterations", "8-3"}, exitUsage, "first"},

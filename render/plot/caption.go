@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -108,37 +109,108 @@ func (pic *picture) troubles() []string {
 		default:
 			first = "the first " + first + ", the last " + last
 		}
-		out = append(out, sentence(fmt.Sprintf("%d %s failed, %s", len(failed), plural(failedCall(failed), len(failed)), first)))
+		s := sentence(fmt.Sprintf("%d %s failed, %s%s", len(failed), plural(failedCall(failed), len(failed)), first, pic.failedLevel()))
+		for _, f := range pic.ownFindings() {
+			if f.ID == "failed_allocs" && f.Advice != "" {
+				s += " " + sentence(upper(short2(f.Advice, 240)))
+			}
+		}
+		out = append(out, s)
 	}
-	var findings, warnings []string
-	for _, f := range pic.findings() {
-		findings = append(findings, f.Text)
+	if s := pic.findingsText(); s != "" {
+		out = append(out, s)
 	}
+	var warnings []string
 	for _, w := range pic.rep.Warnings {
 		if w.PID == 0 || w.PID == pic.track.PID {
 			warnings = append(warnings, w.Text)
 		}
 	}
-	for _, t := range []struct {
-		one, many string
-		texts     []string
-	}{{"Finding: ", "%d findings, the first: ", findings}, {"1 warning: ", "%d warnings, the first: ", warnings}} {
-		// Those of another device of the process say so in their text alone.
-		var own []string
-		for _, text := range t.texts {
-			if text, ok := pic.own(text); ok {
-				own = append(own, text)
-			}
-		}
-		switch head := t.one; {
-		case len(own) > 1:
-			head = fmt.Sprintf(t.many, len(own))
-			fallthrough
-		case len(own) == 1:
-			out = append(out, sentence(head+short2(own[0], 320)))
+	// Those of another device of the process say so in their text alone.
+	var own []string
+	for _, text := range warnings {
+		if text, ok := pic.own(text); ok {
+			own = append(own, text)
 		}
 	}
+	switch head := "1 warning: "; {
+	case len(own) > 1:
+		head = fmt.Sprintf("%d warnings, the first: ", len(own))
+		fallthrough
+	case len(own) == 1:
+		out = append(out, sentence(head+short2(own[0], 320)))
+	}
 	return out
+}
+
+// findingsText gives the findings in short, and what helps where one of them is more than a remark.
+func (pic *picture) findingsText() string {
+	const named = 3
+	var texts []string
+	cure, cures := "", ""
+	for _, f := range pic.findings() {
+		text, ok := pic.own(f.Text)
+		if !ok {
+			continue
+		}
+		texts = append(texts, text)
+		// The advice on a level that grows sends to the other findings, which say why it does.
+		if f.Severity != "info" && f.Advice != "" && (cure == "" || cures == "growth") {
+			cure, cures = f.Advice, f.ID
+		}
+	}
+	s := ""
+	switch n := len(texts); {
+	case n == 0:
+		return ""
+	case n == 1:
+		s = sentence("Finding: " + short2(texts[0], 320))
+	default:
+		for i, text := range texts[:min(n, named)] {
+			texts[i] = fmt.Sprintf("(%d) %s", i+1, shortClause(text, 170))
+		}
+		s = sentence(fmt.Sprintf("%d findings: %s", n, strings.Join(texts[:min(n, named)], "; ")))
+		if n > named {
+			s += fmt.Sprintf(" And %d more.", n-named)
+		}
+	}
+	if cure != "" {
+		s += " " + sentence("What helps: "+short2(cure, 180))
+	}
+	return s
+}
+
+// failedLevel says how much was live when allocations failed, as far as the curve of the timeline tells.
+func (pic *picture) failedLevel() string {
+	var c *align.Curve
+	for i := range pic.time {
+		if pic.time[i].Kind == "device" {
+			c = &pic.time[i]
+		}
+	}
+	if c == nil {
+		return ""
+	}
+	low, high := int64(math.MaxInt64), int64(0)
+	for i := range pic.track.Failed {
+		at := pic.track.Failed[i].Time
+		if at < c.From || at >= c.To {
+			return ""
+		}
+		k := sort.Search(len(c.Points), func(k int) bool { return c.Points[k].Time > at }) - 1
+		if k < 0 {
+			low, high = min(low, c.Before), max(high, c.Before)
+			continue
+		}
+		low, high = min(low, c.Points[k].Low), max(high, c.Points[k].High) // of a point that stands for a stretch, both may be
+	}
+	switch {
+	case high == 0:
+		return ""
+	case low == high:
+		return ", with " + scale.Bytes(low) + " traced as live"
+	}
+	return ", with " + scale.Bytes(low) + " to " + scale.Bytes(high) + " traced as live"
 }
 
 // own is a text without the process and device that it begins with; ok is false where it is about another device.
@@ -154,10 +226,21 @@ func (pic *picture) own(text string) (own string, ok bool) {
 // findings are those of this track that the caption does not say anyway.
 func (pic *picture) findings() []align.Finding {
 	var out []align.Finding
+	for _, f := range pic.ownFindings() {
+		if f.ID == "truncated" || f.ID == "flat_cache" && pic.track.Tensors != nil || f.ID == "failed_allocs" {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// ownFindings are all of this track.
+func (pic *picture) ownFindings() []align.Finding {
+	var out []align.Finding
 	for _, f := range pic.rep.Findings {
 		device, known := f.Evidence["device"].(int64)
-		if f.PID != 0 && f.PID != pic.track.PID || known && device != pic.track.Device ||
-			f.ID == "truncated" || f.ID == "flat_cache" && pic.track.Tensors != nil || f.ID == "failed_allocs" {
+		if f.PID != 0 && f.PID != pic.track.PID || known && device != pic.track.Device {
 			continue
 		}
 		out = append(out, f)
@@ -190,7 +273,7 @@ func plural(name string, n int) string {
 
 func (pic *picture) failedWhere(f *align.FailedAlloc) string {
 	if f.Iteration >= 0 && f.Iteration < len(pic.track.Iterations) {
-		s := fmt.Sprintf("in iteration %d", pic.track.Iterations[f.Iteration].Index)
+		s := "in " + pic.named(&pic.track.Iterations[f.Iteration])
 		if f.Phase != "" {
 			s += ", phase " + short(f.Phase)
 		}
@@ -214,6 +297,18 @@ func short2(s string, n int) string {
 		cut = cut[:i]
 	}
 	return strings.TrimRight(cut, " .,;:–(") + " …"
+}
+
+// shortClause is short2, but ends with a whole clause where one ends late enough.
+func shortClause(s string, n int) string {
+	cut := short2(s, n)
+	if cut == clean(s) {
+		return cut
+	}
+	if i := strings.LastIndexAny(cut, ",;:"); i > len(cut)/2 && strings.HasPrefix(cut[i+1:], " ") {
+		cut = cut[:i] + " …"
+	}
+	return cut
 }
 
 func lowerMedian(v []int64) int64 {

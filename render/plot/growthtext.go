@@ -39,9 +39,9 @@ func (pic *picture) growthText() string {
 		}
 		need, who := lowerMedian(needs), "Steady"
 		if pic.view.level == "" {
-			s += ": " + pic.growth(steady, "device")
+			s += ": " + pic.growth(steady, "device") + pic.peaks(steady, "peaks")
 		} else {
-			s += ": tensors " + pic.growth(steady, pic.view.level) + "; device level " + pic.growth(steady, "device")
+			s += ": tensors " + pic.growth(steady, pic.view.level) + pic.peaks(steady, "their peaks") + "; device level " + pic.growth(steady, "device")
 			who = "Tensors of steady"
 		}
 		over := scale.SignedBytes(need) + " over the start"
@@ -49,7 +49,7 @@ func (pic *picture) growthText() string {
 			over = "nothing over the start"
 		}
 		if len(steady) == 1 {
-			s += fmt.Sprintf(". Need of the steady iteration %d: %s.", steady[0].Index, over)
+			s += fmt.Sprintf(". Need of the steady %s: %s.", pic.named(steady[0]), over)
 		} else {
 			s += fmt.Sprintf(". %s iterations (%s) need %s (median).", who, list(indexes(steady)), over)
 		}
@@ -65,6 +65,32 @@ func (pic *picture) growthText() string {
 		s += " Left out of medians: " + strings.Join(left, ", ") + "."
 	}
 	return s
+}
+
+// peaks says how far the peaks of steady iterations are apart where nothing stays behind: a level that comes back to
+// where it was may yet come higher each time. It is empty where they are about one.
+func (pic *picture) peaks(steady []*align.Iteration, name string) string {
+	kind := pic.view.level
+	if kind == "" {
+		kind = "device"
+	}
+	if len(steady) < 2 || !strings.HasPrefix(pic.growth(steady, kind), "none") {
+		return ""
+	}
+	first, last := pic.view.use(&steady[0].Use).Peak, int64(0)
+	low, high, rising := first, first, true
+	for _, it := range steady {
+		peak := pic.view.use(&it.Use).Peak
+		low, high, rising = min(low, peak), max(high, peak), rising && peak >= last
+		last = peak
+	}
+	switch {
+	case high-low <= high/10:
+		return ""
+	case rising:
+		return fmt.Sprintf(", but %s rise from %s in %s to %s in %d", name, scale.Bytes(first), pic.named(steady[0]), scale.Bytes(last), steady[len(steady)-1].Index)
+	}
+	return fmt.Sprintf(", but %s vary from %s to %s", name, scale.Bytes(low), scale.Bytes(high))
 }
 
 // A change is what a level does over an iteration, from the end of the one before.
@@ -97,7 +123,7 @@ func (pic *picture) growth(steady []*align.Iteration, kind string) string {
 	median := lowerMedian(bytes)
 	if median != 0 {
 		if len(all) == 1 {
-			return fmt.Sprintf("%s in iteration %d", scale.SignedBytes(sum), all[0].index)
+			return fmt.Sprintf("%s in %s", scale.SignedBytes(sum), pic.numbered(all[0].index))
 		}
 		return scale.SignedBytes(median) + " an iteration (median), " + scale.SignedBytes(sum) + " in all"
 	}
@@ -117,11 +143,11 @@ func (pic *picture) growth(steady []*align.Iteration, kind string) string {
 			parts = append(parts, fmt.Sprintf("%d more", len(steps)-named))
 			break
 		}
-		in := "in"
+		in := fmt.Sprintf("in %d", c.index)
 		if i == 0 {
-			in = "in iteration"
+			in = "in " + pic.numbered(c.index)
 		}
-		parts = append(parts, fmt.Sprintf("%s %s %d", scale.SignedBytes(c.bytes), in, c.index))
+		parts = append(parts, scale.SignedBytes(c.bytes)+" "+in)
 	}
 	switch {
 	case len(steps) == 0 && sum == 0:
@@ -129,9 +155,9 @@ func (pic *picture) growth(steady []*align.Iteration, kind string) string {
 	case len(steps) == 0:
 		return scale.SignedBytes(sum) + " in all"
 	case len(steps) == 1 && sum == steps[0].bytes:
-		return fmt.Sprintf("%s once, in iteration %d", scale.SignedBytes(sum), steps[0].index)
+		return fmt.Sprintf("%s once, in %s", scale.SignedBytes(sum), pic.numbered(steps[0].index))
 	case len(steps) == 1 && max(sum-steps[0].bytes, steps[0].bytes-sum) <= peak/trifle:
-		return fmt.Sprintf("%s in all, nearly all of it in iteration %d", scale.SignedBytes(sum), steps[0].index)
+		return fmt.Sprintf("%s in all, nearly all of it in %s", scale.SignedBytes(sum), pic.numbered(steps[0].index))
 	case sum == 0:
 		return "none in all: " + strings.Join(parts, ", ")
 	}

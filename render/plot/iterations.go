@@ -189,7 +189,7 @@ func (pic *picture) iterations(panel iterationsPanel, x0, y0, x1, y1 vg.Length) 
 		pic.line(pic.pt(0.7), frame, nil, vg.Point{X: x, Y: a.y0}, vg.Point{X: x, Y: a.y0 - pic.pt(3)})
 		pic.text(s, x, a.y0-pic.pt(11.5), st)
 	})
-	name := "iteration"
+	name := pic.word
 	if pic.track.IterationsFrom.How == "kernels" {
 		name += " (inferred from GPU work)"
 	}

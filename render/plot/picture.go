@@ -21,6 +21,7 @@ type picture struct {
 	track   *align.Track
 	view    *view
 	palette *palette
+	word    string // what the program calls an iteration
 	o       Options
 
 	time   []align.Curve   // curves of the timeline
@@ -243,13 +244,7 @@ func (pic *picture) subtitle() string {
 	if t.DeviceName != "" {
 		s += ", " + t.DeviceName
 	}
-	if n := len(pic.rep.Tracks); n > 1 {
-		for i, other := range pic.rep.Tracks {
-			if other == t {
-				s += fmt.Sprintf(" (%d of the %d in this report)", i+1, n)
-			}
-		}
-	}
+	s += pic.among()
 	if pic.memory != nil {
 		s += " · from PyTorch's memory snapshot; equal lengths are equal bytes within a pool"
 	} else {
@@ -259,6 +254,27 @@ func (pic *picture) subtitle() string {
 		s = base(pic.rep.Source.Path) + " · " + s
 	}
 	return clean(s)
+}
+
+// among says which of a report's processes, or of a process's devices, this is; empty where there is one.
+func (pic *picture) among() string {
+	all := pic.rep.Tracks
+	place, pids := 0, map[int64]bool{}
+	for i, other := range all {
+		pids[other.PID] = true
+		if other == pic.track {
+			place = i + 1
+		}
+	}
+	switch {
+	case len(all) < 2 || place == 0:
+		return ""
+	case len(pids) == len(all):
+		return fmt.Sprintf(" (process %d of %d in this report)", place, len(all))
+	case len(pids) == 1:
+		return fmt.Sprintf(" (one of the process's %d devices)", len(all))
+	}
+	return fmt.Sprintf(" (picture %d of %d of this report: one for each device of a process)", place, len(all))
 }
 
 // phaseLegend has an entry for each top-level phase that is in view.
@@ -340,13 +356,13 @@ func (pic *picture) where(t int64) string {
 		case len(its) == 0:
 			return ""
 		case i < 0:
-			return fmt.Sprintf("before iteration %d", its[0].Index)
+			return "before " + pic.named(&its[0])
 		case i == len(its)-1:
-			return fmt.Sprintf("after iteration %d", its[i].Index)
+			return "after " + pic.named(&its[i])
 		}
-		return fmt.Sprintf("between iterations %d and %d", its[i].Index, its[i+1].Index)
+		return fmt.Sprintf("between %s and %d", pic.named(&its[i]), its[i+1].Index)
 	}
-	s := "in iteration " + fmt.Sprint(its[i].Index)
+	s := "in " + pic.named(&its[i])
 	deepest, depth := "", 0
 	for _, sp := range pic.byIter[i] {
 		if sp.Start <= t && t < sp.End && sp.Depth > depth {

@@ -64,7 +64,7 @@ func Write(w io.Writer, format string, rep *align.Report, track *align.Track, cu
 	if err != nil {
 		return nil, err
 	}
-	pic := &picture{painter: p, rep: rep, track: track, view: view, palette: newPalette(track), o: o}
+	pic := &picture{painter: p, rep: rep, track: track, view: view, palette: newPalette(track), word: wordOf(track), o: o}
 	if err := pic.setCurves(curves); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,26 @@ type RunLine struct {
 // A RunPoint is a level at one iteration.
 type RunPoint struct {
 	Iteration      int64
-	Low, Mid, High int64 // bytes
+	Low, Mid, High int64 // bytes; Mid is the median, of an even number the lower middle one
+	Runs           int   // levels that these are of; 0 where unknown
+}
+
+// middle names the middle line of levels that have a range, so that nobody looks for a mean where the lower of two is drawn.
+func (r *Runs) middle() string {
+	even, most := false, 0
+	for _, l := range r.Lines {
+		for _, p := range l.Points {
+			most = max(most, p.Runs)
+			even = even || p.High > p.Low && p.Runs%2 == 0 && p.Runs > 0
+		}
+	}
+	switch {
+	case !even:
+		return "median"
+	case most == 2:
+		return "the lower of two"
+	}
+	return "median (of an even number the lower middle one)"
 }
 
 // WriteRuns draws many runs in a format, "png", "svg" or "pdf": a bar for the peak of each, and below them the level by
@@ -216,7 +235,7 @@ func (pic *picture) runLines(r *Runs, x0, y0, x1, y1 vg.Length) {
 	}
 	title := "Highest level of each iteration"
 	if band {
-		title += ": median, and range over " + r.Over
+		title += ": " + r.middle() + ", and range over " + r.Over
 	}
 	a.y1 = pic.header(head{title: title, entries: entries}, x0, x1, y1, false)
 	a.y0 = y0 + pic.pt(25)

@@ -19,7 +19,8 @@ type segmentMap struct {
 	segments []align.MapSegment
 	failure  *align.Holding // the request that failed then; nil for none
 
-	reserved, live, pending, free, stuck int64 // bytes; stuck are free ones beside live blocks
+	reserved, live, pending, free, stuck int64 // bytes; stuck are free ones that cannot go back to the driver
+	expandable, fixed                    bool  // there are segments of this sort
 	blocks, freeBlocks                   int
 	largest                              align.MapBlock // the largest free block
 	streams                              int
@@ -41,9 +42,10 @@ func checkMoment(rep *align.Report, track *align.Track, o Options) error {
 				path, scale.Seconds(ten.Peak.Time), scale.Seconds(first), scale.Seconds(last))
 		}
 	case "time":
-		if o.AtTime < min(rep.Source.Start, first) || o.AtTime > max(rep.Source.End, last) {
-			return fmt.Errorf("plot: segments of %q at %s: the report runs from %s to %s", path, scale.Seconds(o.AtTime),
-				scale.Seconds(rep.Source.Start), scale.Seconds(rep.Source.End))
+		// Times are written to the millisecond, and what is written must be taken.
+		if o.AtTime < first-msec || o.AtTime > last+msec {
+			return fmt.Errorf("plot: segments of %q at %s: the snapshot's trace runs from %s to %s: use a time within, or --at peak (%s)",
+				path, scale.Seconds(o.AtTime), scale.Seconds(first), scale.Seconds(last), scale.Seconds(ten.Peak.Time))
 		}
 	default:
 		return fmt.Errorf("plot: segments at %q: use peak, reserved, oom or a time", o.At)
@@ -51,11 +53,13 @@ func checkMoment(rep *align.Report, track *align.Track, o Options) error {
 	return nil
 }
 
+// msec is a millisecond in ns.
+const msec = 1_000_000
+
 // newSegments is the map at the moment that the user asks for, which checkMoment found to be there.
 func (pic *picture) newSegments() *segmentMap {
 	ten := pic.track.Tensors
 	m := &segmentMap{}
-	first, last := ten.ReportTime(ten.Replay.From), ten.ReportTime(ten.Replay.To)
 	switch pic.o.At {
 	case "", "peak":
 		m.segments, m.at = ten.MapAtPeak(false)
@@ -70,14 +74,8 @@ func (pic *picture) newSegments() *segmentMap {
 			m.what = fmt.Sprintf("just before the first of %d requests that failed", n)
 		}
 	case "time":
-		m.at = pic.o.AtTime
+		m.at = min(max(pic.o.AtTime, ten.ReportTime(ten.Replay.From)), ten.ReportTime(ten.Replay.To))
 		m.segments = ten.MapAt(m.at)
-		switch {
-		case m.at < first:
-			m.what = "before the first entry of the snapshot's trace"
-		case m.at > last:
-			m.what = "after the last entry of the snapshot's trace"
-		}
 	}
 	m.count(pic.source)
 	sort.SliceStable(m.segments, func(a, b int) bool {
@@ -97,11 +95,13 @@ func (m *segmentMap) count(src *source) {
 		s := &m.segments[i]
 		streams[s.Stream] = true
 		m.reserved += s.Size
-		free, live := int64(0), false
+		m.expandable, m.fixed = m.expandable || s.Expandable, m.fixed || !s.Expandable
+		free, live, whole := int64(0), false, int64(0)
 		for _, b := range s.Blocks {
 			switch b.State {
 			case align.BlockFree:
 				free += b.Size
+				whole += wholePages(s, &b)
 				m.freeBlocks++
 				if b.Size > m.largest.Size {
 					m.largest = b
@@ -121,10 +121,52 @@ func (m *segmentMap) count(src *source) {
 		}
 		m.free += free
 		if live {
-			m.stuck += free
+			m.stuck += free - whole
 		}
 	}
 	m.streams = len(streams)
+}
+
+// Pages of expandable segments, which the allocator maps and gives back one by one, in bytes: those of its small pool and
+// of its large one (c10/cuda/CUDACachingAllocator, kSmallBuffer and kLargeBuffer).
+const (
+	smallPage = 2 << 20
+	largePage = 20 << 20
+)
+
+// wholePages are the bytes of a free block that go back to the driver though its segment is in use: of an expandable
+// segment, the pages that lie in the block as a whole; of another, none.
+func wholePages(s *align.MapSegment, b *align.MapBlock) int64 {
+	if !s.Expandable {
+		return 0
+	}
+	page := int64(largePage)
+	if s.Small {
+		page = smallPage
+	}
+	from := int64(b.Addr - s.Addr) // a mapped stretch begins with a page
+	first, end := (from+page-1)/page*page, (from+b.Size)/page*page
+	return max(end-first, 0)
+}
+
+// stuckText says which of the free bytes the driver cannot get back.
+func (m *segmentMap) stuckText() string {
+	switch {
+	case m.free == 0:
+		return ""
+	case !m.expandable && m.stuck > 0:
+		return fmt.Sprintf(" Of the free bytes, %s lie beside live blocks, so that they cannot go back to the driver.", scale.Bytes(m.stuck))
+	case m.stuck == 0:
+		return ""
+	}
+	s := fmt.Sprintf(" Of the free bytes, %s share a page with live blocks and cannot go back to the driver", scale.Bytes(m.stuck))
+	if m.fixed {
+		s = fmt.Sprintf(" Of the free bytes, %s share a segment, or a page of an expandable one, with live blocks and cannot go back to the driver", scale.Bytes(m.stuck))
+	}
+	if rest := m.free - m.stuck; rest > 0 {
+		s += fmt.Sprintf("; %s are whole pages, which can", scale.Bytes(rest))
+	}
+	return s + " (expandable segments: pages of 20 MiB, in the small pool of 2 MiB)."
 }
 
 // caption says when this is, what there is, and how far free memory is from being of use.
@@ -150,9 +192,7 @@ func (m *segmentMap) caption(pic *picture) []string {
 	s += "."
 	if m.free > 0 {
 		s += fmt.Sprintf(" Largest free block: %s.", scale.Bytes(m.largest.Size))
-		if m.stuck > 0 {
-			s += fmt.Sprintf(" Of the free bytes, %s lie beside live blocks, so that they cannot go back to the driver.", scale.Bytes(m.stuck))
-		}
+		s += m.stuckText()
 	}
 	out = append(out, s)
 	if f := m.failure; f != nil {

@@ -108,9 +108,9 @@ func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
 		inferred = " (inferred)"
 	}
 	took := scale.Duration(it.End - it.Start)
-	s.title = fmt.Sprintf("Iteration %d%s enlarged (%s), %s", it.Index, inferred, v.bigWhy, took)
-	s.shorter = []string{fmt.Sprintf("Iteration %d%s enlarged, %s", it.Index, inferred, took), fmt.Sprintf("Iteration %d%s, %s", it.Index, inferred, took),
-		fmt.Sprintf("Iteration %d%s", it.Index, inferred)}
+	name := upper(pic.named(it)) + inferred
+	s.title = fmt.Sprintf("%s enlarged (%s), %s", name, v.bigWhy, took)
+	s.shorter = []string{fmt.Sprintf("%s enlarged, %s", name, took), fmt.Sprintf("%s, %s", name, took), name}
 	s.a = plotArea{from: it.Start, to: max(it.End, it.Start+1)}
 	s.a.scale = linear(s.a.from, s.a.to)
 
@@ -224,7 +224,7 @@ func (pic *picture) steady(panel steadyPanel, x0, y0, x1, y1 vg.Length) {
 		yb := a.y0 - row*vg.Length(d)
 		pic.bandRow(spans, d, a, yb, yb+row, cols)
 	}
-	what := fmt.Sprintf("from the start of iteration %d", it.Index)
+	what := "from the start of " + pic.named(it)
 	if depth > rows {
 		what += fmt.Sprintf("; %d of %d depths of phases drawn", rows, depth)
 	}

@@ -216,7 +216,7 @@ func TestTensorPictures(t *testing.T) {
 	svg := r.draw(t, "svg", Options{noScan: true})
 	for _, want := range []string{
 		"Peak: tensors hold 262.80 MiB (allocated)", "PyTorch reserves up to 340 MiB, 77.20 MiB more", "device level peaks at 468.31 MiB",
-		"activation 128.06 MiB (48.7 %)", "Outside PyTorch: 128.30 MiB, most by cudaMalloc in iteration 0",
+		"activation 128.06 MiB (48.7 %)", "Outside PyTorch: 128.30 MiB, most by cudaMalloc in iteration 0: 64.15 MiB in phase backward,",
 		"Theory, 215,144 parameters (float32, adamw): they take 840.41 KiB (measured: 842.95 KiB)", "optimizer state 1.64 MiB (measured: the same)",
 		"Tensors (categories inferred):", "autograd detail", "unused cache", "outside PyTorch", "reserved by PyTorch", "device (all traced)",
 		"Each iteration: allocated at start and end, and peak", "allocated: peak 262.80 MiB, +195.32 MiB over the start",
@@ -331,7 +331,7 @@ func TestSegmentMap(t *testing.T) {
 	if ratio := float64(act) / float64(grey); ratio < 1.7 || ratio > 2.3 {
 		t.Errorf("activations have %.2f times the area of unknown, want about 1.97", ratio)
 	}
-	for _, o := range []Options{{At: "reserved", Size: Size{W: 500, H: 300}}, {At: "time", AtTime: r.track.Iterations[2].Start, Size: Size{W: 500, H: 300}}, {At: "time"}, {Stack: "phase", Size: Size{W: 500, H: 300}}, {Size: Size{W: 300, H: 200}}, {Size: Size{W: 120, H: 2000}}} {
+	for _, o := range []Options{{At: "reserved", Size: Size{W: 500, H: 300}}, {At: "time", AtTime: r.track.Iterations[2].Start, Size: Size{W: 500, H: 300}}, {At: "time", AtTime: 6_799 * ms}, {Stack: "phase", Size: Size{W: 500, H: 300}}, {Size: Size{W: 300, H: 200}}, {Size: Size{W: 120, H: 2000}}} {
 		o.View, o.noScan = "segments", true
 		if img := decode(t, r.draw(t, "png", o)); count(img, white) == img.Bounds().Dx()*img.Bounds().Dy() {
 			t.Errorf("%+v: nothing is drawn", o)
@@ -345,7 +345,8 @@ func TestSegmentMap(t *testing.T) {
 		want string
 	}{
 		{Options{View: "segments", At: "oom"}, "the snapshot has none: use --at peak (13.392 s)"},
-		{Options{View: "segments", At: "time", AtTime: 1e15}, "the report runs from"},
+		{Options{View: "segments", At: "time", AtTime: 1e15}, "the snapshot's trace runs from 6.799 s to 13.459 s"},
+		{Options{View: "segments", At: "time", AtTime: 1e9}, "the snapshot's trace runs from 6.799 s to 13.459 s"},
 		{Options{View: "segments", At: "noon"}, `segments at "noon"`},
 		{Options{View: "segments", Stack: "kind"}, "use --stack category or phase"},
 		{Options{Stack: "size"}, `unknown stack "size"`},

@@ -86,25 +86,66 @@ func (pic *picture) outsideText(out *align.Outside) string {
 	if out.Bytes != out.Peak {
 		s = fmt.Sprintf("Outside PyTorch: at most %s, %s at the end", scale.Bytes(out.Peak), scale.Bytes(out.Bytes))
 	}
-	if len(out.Takers) > 0 {
-		t := &out.Takers[0]
-		where := ""
-		switch {
-		case t.Iteration >= 0 && t.Iteration < len(pic.track.Iterations):
-			where = fmt.Sprintf(" in iteration %d", pic.track.Iterations[t.Iteration].Index)
-			if t.Phase != "" {
-				where += ", phase " + short(t.Phase)
+	// None of several that took about as much is the one that took most.
+	const most = 3
+	n := 0
+	for n < min(len(out.Takers), most) && out.Takers[n].Bytes >= out.Takers[0].Bytes-out.Takers[0].Bytes/10 {
+		n++
+	}
+	switch t := out.Takers; {
+	case n == 0:
+	case n == 1:
+		s += ", most by " + takerCall(&t[0]) + pic.takerPlace(&t[0])
+	default:
+		// What they have in common is said once.
+		call, it := true, t[0].Iteration >= 0 && t[0].Iteration < len(pic.track.Iterations)
+		for i := range t[:n] {
+			call = call && t[i].Call == t[0].Call
+			it = it && t[i].Iteration == t[0].Iteration && t[i].Phase != ""
+		}
+		it = it && call
+		s += ", most"
+		if call {
+			s += " by " + takerCall(&t[0])
+		}
+		if it {
+			s += " in " + pic.named(&pic.track.Iterations[t[0].Iteration])
+		}
+		for i := range t[:n] {
+			s += []string{": ", ", "}[min(i, 1)] + scale.Bytes(t[i].Bytes)
+			if !call {
+				s += " by " + takerCall(&t[i])
 			}
-		case t.Phase != "":
-			where = " in range " + short(t.Phase)
+			if it {
+				s += " in phase " + short(t[i].Phase)
+			} else {
+				s += pic.takerPlace(&t[i])
+			}
 		}
-		call := t.Call
-		if call == "" {
-			call = "a call that is not in the report"
-		}
-		s += ", most by " + short(call) + where
 	}
 	return s + "."
+}
+
+func takerCall(t *align.Taker) string {
+	if t.Call == "" {
+		return "a call that is not in the report"
+	}
+	return short(t.Call)
+}
+
+// takerPlace says in which iteration and phase, or range, a taker took its blocks.
+func (pic *picture) takerPlace(t *align.Taker) string {
+	switch {
+	case t.Iteration >= 0 && t.Iteration < len(pic.track.Iterations):
+		s := " in " + pic.named(&pic.track.Iterations[t.Iteration])
+		if t.Phase != "" {
+			s += ", phase " + short(t.Phase)
+		}
+		return s
+	case t.Phase != "":
+		return " in range " + short(t.Phase)
+	}
+	return ""
 }
 
 // theoryText puts what the model needs by arithmetic beside what is measured.

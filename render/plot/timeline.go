@@ -112,7 +112,7 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	a.x0, a.x1 = x0, x1-pic.pt(4)
 	margin := pic.yLabelWidth(0, a.high, a.y1-a.y0)
 	if strips > 0 {
-		name := "iteration"
+		name := pic.word
 		if pic.crowded(a.x1 - a.x0 - margin) {
 			name = "phase shares"
 		}
@@ -200,7 +200,7 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	label := style{size: small, color: ink, align: 1}
 	if hasIts {
 		pic.strip(a, y-row, y)
-		pic.text("iteration", a.x0-pic.pt(4), y-row+pic.pt(3.5), label)
+		pic.text(pic.fit(pic.word, label, margin-pic.pt(5)), a.x0-pic.pt(4), y-row+pic.pt(3.5), label)
 		y -= row
 	}
 	if len(pieces) > 0 {
