@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,6 +120,19 @@ func TestWhatIfRefuses(t *testing.T) {
 				t.Errorf("%q: %q does not say %q", c.args, errs, s)
 			}
 		}
+	}
+}
+
+// Users read no names of packages.
+func TestBare(t *testing.T) {
+	for text, want := range map[string]string{`nsysdb: open "x": is empty`: `open "x": is empty`, `snapshot "x": align: no`: `snapshot "x": align: no`, "plot: draw png: bad": "draw png: bad", "plot:x": "plot:x"} {
+		cause := errors.New(text)
+		if got := (bare{cause}); got.Error() != want || !errors.Is(got, cause) {
+			t.Errorf("%q became %q", text, got.Error())
+		}
+	}
+	if _, _, errs := command(t, "summary", "no such file"); !strings.HasPrefix(errs, `nsysmem: open "no such file": `) {
+		t.Errorf("%q", errs)
 	}
 }
 
