@@ -18,6 +18,9 @@ type Options struct {
 func Read(r io.Reader, opt Options) (*Snapshot, error) {
 	d := newDecoder(r, opt)
 	if err := d.need(2); err != nil {
+		if !d.eof {
+			return nil, err
+		}
 		return nil, fmt.Errorf("torchmem: not a memory snapshot: the file has less than 2 bytes")
 	}
 	switch {
@@ -97,6 +100,9 @@ type frameKey struct {
 	line       int64
 }
 
+// maxFields is how many keys and values of a dict are searched for one.
+const maxFields = 2048
+
 // maxSize is the largest size that is believed; sums of such sizes stay far from overflow.
 const maxSize = 1 << 48
 
@@ -160,7 +166,7 @@ func (d *decoder) addPairs(r ref, items []ref) error {
 			*at = mk(tagOpen, d.dictFree[k-1])
 			d.dictFree = d.dictFree[:k-1]
 		} else {
-			d.dictSlots = append(d.dictSlots, nil)
+			d.dictSlots = append(d.dictSlots, dictSlot{})
 			*at = mk(tagOpen, len(d.dictSlots)-1)
 		}
 	case tagOpen:
@@ -168,15 +174,18 @@ func (d *decoder) addPairs(r ref, items []ref) error {
 		return d.fail("a dict changes after it was used: damaged")
 	}
 	slot := &d.dictSlots[at.n()]
-	before := cap(*slot)
+	before := cap(slot.pairs)
 	for i := 0; i < len(items); i += 2 {
 		v, err := d.settle(items[i+1])
 		if err != nil {
 			return err
 		}
-		*slot = append(*slot, items[i], v)
+		if k := items[i]; k.tag() == tagText && k.n() < numKeys {
+			slot.mask |= 1 << k.n()
+		}
+		slot.pairs = append(slot.pairs, items[i], v)
 	}
-	d.slotRefs += int64(cap(*slot) - before)
+	d.slotRefs += int64(cap(slot.pairs) - before)
 	return nil
 }
 
@@ -295,12 +304,14 @@ func (d *decoder) pairs(r ref) []ref {
 	if r.tag() != tagDict || d.dicts[r.n()].tag() != tagOpen {
 		return nil
 	}
-	return d.dictSlots[d.dicts[r.n()].n()]
+	return d.dictSlots[d.dicts[r.n()].n()].pairs
 }
 
-// value is what a dict that is nothing known has under a key; 0 for nothing.
+// value is what a dict that is nothing known has under a key; 0 for nothing. Of one with more keys than any that
+// PyTorch writes, only the first count: it may be named many times.
 func (d *decoder) value(r ref, key string) ref {
 	p := d.pairs(r)
+	p = p[:min(len(p), maxFields)]
 	for i := 0; i < len(p); i += 2 {
 		if p[i].tag() == tagText && d.snap.texts[p[i].n()] == key {
 			return p[i+1]
@@ -322,14 +333,7 @@ func (d *decoder) settle(r ref) (ref, error) {
 		return at, nil
 	}
 	slot := at.n()
-	pairs := d.dictSlots[slot]
-	var mask uint64
-	for i := 0; i < len(pairs); i += 2 {
-		if k := pairs[i]; k.tag() == tagText && k.n() < numKeys {
-			d.fields[k.n()] = pairs[i+1]
-			mask |= 1 << k.n()
-		}
-	}
+	mask := d.dictSlots[slot].mask
 	has := func(keys ...int) bool {
 		for _, k := range keys {
 			if mask&(1<<k) == 0 {
@@ -338,27 +342,33 @@ func (d *decoder) settle(r ref) (ref, error) {
 		}
 		return true
 	}
-	var out ref
-	var err error
+	var become func(uint64) (ref, error)
 	switch {
 	case has(keyAction):
-		out, err = d.event(mask)
+		become = d.event
 	case has(keyTotalSize, keyBlocks):
-		out, err = d.segment(mask)
+		become = d.segment
 	case has(keyState, keySize):
-		out, err = d.block(mask)
+		become = d.block
 	case has(keyFilename), has(keyName, keyLine):
-		out = d.frame(mask)
+		become = d.frame
 	case has(keyStage, keyName):
-		out = d.annotation(mask)
+		become = d.annotation
 	default:
 		return r, nil
 	}
+	pairs := d.dictSlots[slot].pairs
+	for i := 0; i < len(pairs); i += 2 {
+		if k := pairs[i]; k.tag() == tagText && k.n() < numKeys {
+			d.fields[k.n()] = pairs[i+1]
+		}
+	}
+	out, err := become(mask)
 	if err != nil {
 		return 0, err
 	}
 	d.dicts[r.n()] = out
-	d.dictSlots[slot] = pairs[:0]
+	d.dictSlots[slot] = dictSlot{pairs: pairs[:0]}
 	d.dictFree = append(d.dictFree, slot)
 	return out, nil
 }
@@ -448,7 +458,7 @@ func (d *decoder) event(mask uint64) (ref, error) {
 	return mk(tagEvent, d.events.add(e)), nil
 }
 
-func (d *decoder) frame(mask uint64) ref {
+func (d *decoder) frame(mask uint64) (ref, error) {
 	var k frameKey
 	if r := d.field(mask, keyName); r.tag() == tagText {
 		k.name = uint32(r.n())
@@ -457,7 +467,7 @@ func (d *decoder) frame(mask uint64) ref {
 		k.file = uint32(r.n())
 	}
 	k.line, _ = d.signed(d.field(mask, keyLine))
-	return mk(tagFrame, int(d.frameNo(k)))
+	return mk(tagFrame, int(d.frameNo(k))), nil
 }
 
 func (d *decoder) frameNo(k frameKey) uint32 {
@@ -593,6 +603,10 @@ func (d *decoder) segment(mask uint64) (ref, error) {
 	if !ok {
 		return 0, d.fail("the blocks of a segment are no list: damaged")
 	}
+	// A list may be named many times in few bytes, but a block lies in one segment.
+	if d.placed += n; d.placed > len(d.blocks) {
+		return 0, d.fail("a block stands in two segments: damaged")
+	}
 	s.Blocks = make([]SnapshotBlock, 0, n)
 	d.slotRefs += int64(n) * 5 // what the copies take
 	next := s.Addr
@@ -618,13 +632,13 @@ func (d *decoder) segment(mask uint64) (ref, error) {
 	return mk(tagSegment, len(d.snap.Segments)-1), nil
 }
 
-func (d *decoder) annotation(mask uint64) ref {
+func (d *decoder) annotation(mask uint64) (ref, error) {
 	dev, _ := d.signed(d.field(mask, keyDevice))
 	d.snap.Annotations = append(d.snap.Annotations, Annotation{
 		Time: d.timeField(mask), Name: d.stringOf(d.field(mask, keyName)),
 		Stage: d.stringOf(d.field(mask, keyStage)), Device: dev,
 	})
-	return mk(tagNote, len(d.snap.Annotations)-1)
+	return mk(tagNote, len(d.snap.Annotations)-1), nil
 }
 
 // finish makes the snapshot out of the value that the pickle left.
@@ -665,10 +679,15 @@ func (d *decoder) finish(v ref) error {
 	if n > 1<<12 {
 		return fmt.Errorf("torchmem: traces of %d devices: damaged", n)
 	}
+	entries := 0
 	for i := range n {
 		t, err := d.trace(item(i))
 		if err != nil {
 			return fmt.Errorf("torchmem: trace of device %d: %w", i, err)
+		}
+		// A list may be named for many devices in few bytes, but an entry is of one device.
+		if entries += t.n; entries > d.events.n {
+			return fmt.Errorf("torchmem: trace of device %d: an entry stands there twice, or in the trace of another device: damaged", i)
 		}
 		d.snap.Traces = append(d.snap.Traces, t)
 	}
@@ -681,12 +700,15 @@ func (d *decoder) trace(r ref) (Trace, error) {
 	if !ok {
 		return t, fmt.Errorf("no list: damaged")
 	}
+	if n > d.events.n {
+		return t, fmt.Errorf("an entry stands there twice: damaged")
+	}
 	if n > 0 && d.listSlots[d.lists[r.n()].n()].n > 0 {
 		first := item(0)
 		if first.tag() != tagEvent {
 			return t, fmt.Errorf("entry 0 is none: damaged")
 		}
-		t.ranges, t.n = []eventRange{{first.n(), n}}, n
+		t.ranges, t.n = []eventRange{{first.n(), n, 0}}, n
 		return t, nil
 	}
 	for i := range n {
@@ -697,7 +719,7 @@ func (d *decoder) trace(r ref) (Trace, error) {
 		if k := len(t.ranges); k > 0 && t.ranges[k-1].from+t.ranges[k-1].n == e.n() {
 			t.ranges[k-1].n++
 		} else {
-			t.ranges = append(t.ranges, eventRange{e.n(), 1})
+			t.ranges = append(t.ranges, eventRange{e.n(), 1, t.n})
 		}
 		t.n++
 	}
