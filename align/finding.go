@@ -159,6 +159,7 @@ func (a *analysis) failures(t *Track) {
 			break
 		}
 	}
+	advice += "; a report does not hold the sizes that were asked for, a PyTorch memory snapshot does"
 	a.find(t, "failed_allocs", "error", text, advice,
 		map[string]any{"count": len(t.Failed), "last_ns": f.Time})
 }

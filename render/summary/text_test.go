@@ -178,7 +178,7 @@ func TestUnits(t *testing.T) {
 	for _, c := range []struct {
 		part, whole int64
 		want        string
-	}{{0, 5, "0 %"}, {5, 5, "100 %"}, {1, 1_000_000, "0.1 %"}, {999_999, 1_000_000, "99.9 %"}, {0, 0, "n/a"}} {
+	}{{0, 5, "0 %"}, {5, 5, "100 %"}, {1, 1_000_000, "<0.1 %"}, {999_999, 1_000_000, ">99.9 %"}, {0, 0, "n/a"}} {
 		if got := shareText(c.part, c.whole); got != c.want {
 			t.Errorf("shareText(%d, %d) = %q, want %q", c.part, c.whole, got, c.want)
 		}
