@@ -148,7 +148,11 @@ const growthPhases = 3
 // are such.
 func growthAdvice(t *Track, evidence map[string]any, kept, pieces bool) string {
 	if t.Tensors == nil || t.Tensors.From != "snapshot" {
-		return "look at the blocks in Live at end that were born in these iterations; with a caching allocator, a PyTorch memory snapshot tells growth of tensors from fragmentation"
+		where := ""
+		if phase, _ := evidence["phase"].(string); phase != "" {
+			where = ", Phase " + phase
+		}
+		return "in the sheet Allocations, filter for these iterations" + where + " and look for blocks that are freed in no or a later iteration; with a caching allocator, a PyTorch memory snapshot tells growth of tensors from fragmentation"
 	}
 	var parts []string
 	if kept {
