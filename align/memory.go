@@ -1,10 +1,8 @@
 package align
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"nsysmem/nsysdb"
 )
@@ -31,18 +29,6 @@ type rawBlock struct {
 	bornCorr, diedBy int64
 	bornN, diedN     int64 // which change of its level it was, from 1; bornN 0 where it was live before the report
 	lost             bool
-}
-
-// A memEvent is one row of memory usage.
-type memEvent struct {
-	time, gpid, device, address, bytes, kind, op, corr, stream int64
-	context                                                    int64
-	pool, poolSize, poolUsed, imported                         int64
-}
-
-// ownPool says that the event tells of a pool of the process itself, rather than of one imported from another.
-func (e *memEvent) ownPool() bool {
-	return e.pool != nsysdb.Null && e.pool != 0 && (e.imported == nsysdb.Null || e.imported == 0)
 }
 
 // memory sweeps the memory events of the whole report.
@@ -75,18 +61,6 @@ type liveBlock struct {
 	corr   int64
 	n      int64 // which change of its level it was
 }
-
-// vmmContext is the contextId of memory mapped with cuMemMap (observed in exports of 2023.4 and 2025.3).
-const vmmContext = 1<<32 - 1
-
-// noDevice is the deviceId of a row that names no device: the free of mapped memory in exports of 2023.4 (observed).
-const noDevice = 1<<31 - 1
-
-var errUnordered = errors.New("rows out of order")
-
-var memoryColumns = []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID, nsysdb.DeviceID, nsysdb.Address, nsysdb.Bytes,
-	nsysdb.MemKind, nsysdb.Operation, nsysdb.CorrelationID, nsysdb.PoolAddress, nsysdb.PoolSize, nsysdb.PoolUsed,
-	nsysdb.ImportedPool, nsysdb.ContextID, nsysdb.StreamID}
 
 // readMemory sweeps the events in time order: as they lie in the table where that is the order, else sorted.
 func (a *analysis) readMemory(ctx context.Context) error {
@@ -149,28 +123,6 @@ func (m *memory) add(b *nsysdb.Batch) error {
 	return nil
 }
 
-// hasMemoryRows says that a batch has the columns without which an event means nothing.
-func hasMemoryRows(c [][]int64) bool { return c[0] != nil && c[3] != nil && c[4] != nil && c[6] != nil }
-
-// column is a column's value in a row; missing where the table or the scan lacks the column.
-func column(c [][]int64, k, i int, missing int64) int64 {
-	if k >= len(c) || c[k] == nil {
-		return missing
-	}
-	return c[k][i]
-}
-
-// memoryRow is a row of a batch of memoryColumns, or of the first of them. Its time may be nsysdb.Null.
-func memoryRow(c [][]int64, i int) memEvent {
-	e := memEvent{time: c[0][i], gpid: column(c, 1, i, 0), device: column(c, 2, i, 0), address: c[3][i], bytes: c[4][i],
-		kind: column(c, 5, i, nsysdb.KindDevice), op: c[6][i], corr: column(c, 7, i, 0), pool: column(c, 8, i, nsysdb.Null),
-		imported: column(c, 11, i, nsysdb.Null), context: column(c, 12, i, 0), stream: column(c, 13, i, -1)}
-	if e.pool != nsysdb.Null {
-		e.poolSize, e.poolUsed = column(c, 9, i, nsysdb.Null), column(c, 10, i, nsysdb.Null)
-	}
-	return e
-}
-
 // flush takes in the events of one time stamp, in an order that does not depend on the rows' order in the table.
 func (m *memory) flush() {
 	m.same.order()
@@ -208,28 +160,6 @@ func (m *memory) event(e *memEvent) {
 	default:
 		m.unknown++
 	}
-}
-
-// lastDevices knows of each process the device that its last event names.
-type lastDevices struct {
-	proc, device int64 // of the last event
-	of           map[int64]int64
-}
-
-// name gives an event that names no device the one of the process's last event.
-func (d *lastDevices) name(e *memEvent) {
-	p := nsysdb.Process(e.gpid)
-	if d.of == nil {
-		d.of = make(map[int64]int64)
-	} else if p == d.proc && (e.device == d.device || e.device == noDevice) {
-		e.device = d.device
-		return
-	}
-	if e.device == noDevice {
-		e.device = d.of[p]
-	}
-	d.of[p] = e.device
-	d.proc, d.device = p, e.device
 }
 
 func (m *memory) alloc(e *memEvent) {
@@ -401,72 +331,4 @@ func (a *analysis) failedLevel(f *failedCall) *levelSweep {
 		t.levels[name].finish()
 	}
 	return t.levels[name]
-}
-
-// poolSum follows the memory pools of a track.
-type poolSum struct {
-	pools map[int64][2]int64 // address → size and used part, in bytes
-	size  int64
-	used  int64
-	out   Pool
-}
-
-// row takes in what a memory event says of its pool. A pool imported from another process is counted there.
-func (s *poolSum) row(e *memEvent) {
-	if e.ownPool() {
-		s.set(e.pool, e.poolSize, e.poolUsed)
-	}
-}
-
-func (s *poolSum) set(pool, size, used int64) {
-	old := s.pools[pool]
-	if size == nsysdb.Null {
-		size = old[0]
-	}
-	if used == nsysdb.Null {
-		used = old[1]
-	}
-	if s.pools == nil {
-		s.pools = make(map[int64][2]int64)
-	}
-	s.pools[pool] = [2]int64{size, used}
-	s.size += size - old[0]
-	s.used += used - old[1]
-	s.out.PeakSize, s.out.PeakUsed = max(s.out.PeakSize, s.size), max(s.out.PeakUsed, s.used)
-	s.out.EndSize, s.out.EndUsed, s.out.Pools = s.size, s.used, len(s.pools)
-}
-
-func (m *memory) poolEvent(e *memEvent) {
-	t := m.a.track(m.a.process(nsysdb.Process(e.gpid)), e.device)
-	t.pool.set(e.address, e.poolSize, e.poolUsed)
-}
-
-// poolEvents reads creations, trims and destructions of pools, in time order; there are few.
-func poolEvents(ctx context.Context, db *nsysdb.DB) ([]memEvent, error) {
-	if db.Missing(nsysdb.MemoryPool) {
-		return nil, nil
-	}
-	var out []memEvent
-	scan := nsysdb.Scan{Table: nsysdb.MemoryPool, Sorted: true, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID,
-		nsysdb.DeviceID, nsysdb.Address, nsysdb.Operation, nsysdb.PoolSize, nsysdb.PoolUsed}}
-	err := db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
-		c := b.Cols
-		if c[0] == nil || c[1] == nil || c[3] == nil {
-			return nil
-		}
-		for i := 0; i < b.Rows; i++ {
-			e := memEvent{time: c[0][i], gpid: c[1][i], device: column(c, 2, i, 0), address: c[3][i],
-				op: column(c, 4, i, nsysdb.PoolInvalid), poolSize: column(c, 5, i, nsysdb.Null), poolUsed: column(c, 6, i, nsysdb.Null)}
-			if e.op == nsysdb.PoolDestroyed {
-				e.poolSize, e.poolUsed = 0, 0
-			}
-			out = append(out, e)
-		}
-		return nil
-	})
-	slices.SortFunc(out, func(x, y memEvent) int {
-		return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.gpid, y.gpid), cmp.Compare(x.address, y.address),
-			cmp.Compare(x.op, y.op), cmp.Compare(x.poolSize, y.poolSize), cmp.Compare(x.poolUsed, y.poolUsed))
-	})
-	return out, err
 }

@@ -45,20 +45,14 @@ const (
 	NameID                      // nameId (API) or shortName (Kernel): an id for Strings
 	FullNameID                  // demangledName (Kernel): an id for Strings
 	ReturnValue                 // returnValue: 0 is success
-	CallchainID                 // callchainId
 	CopyKind                    // copyKind, translated to the Copy… numbers likewise
-	SrcDevice                   // srcDeviceId
-	DstDevice                   // dstDeviceId
 	GridX                       // gridX, in blocks
 	GridY                       // gridY
 	GridZ                       // gridZ
 	BlockX                      // blockX, in threads
 	BlockY                      // blockY
 	BlockZ                      // blockZ
-	GraphNodeID                 // graphNodeId: Null unless the kernel was launched as a node of a graph
 	GraphID                     // graphId
-	GraphExecID                 // graphExecId
-	Value                       // value (Memset)
 	numColumns
 )
 

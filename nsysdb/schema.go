@@ -74,9 +74,9 @@ var columnNames = [numColumns][]string{
 	Bytes: {"bytes"}, MemKind: {"memKind"}, Operation: {"memoryOperationType", "operationType"},
 	PoolAddress: {"localMemoryPoolAddress"}, PoolSize: {"localMemoryPoolSize"}, PoolUsed: {"localMemoryPoolUtilizedSize"},
 	ImportedPool: {"importedMemoryPoolAddress"}, NameID: {"nameId", "shortName"}, FullNameID: {"demangledName"},
-	ReturnValue: {"returnValue"}, CallchainID: {"callchainId"}, CopyKind: {"copyKind"}, SrcDevice: {"srcDeviceId"},
-	DstDevice: {"dstDeviceId"}, GridX: {"gridX"}, GridY: {"gridY"}, GridZ: {"gridZ"}, BlockX: {"blockX"}, BlockY: {"blockY"},
-	BlockZ: {"blockZ"}, GraphNodeID: {"graphNodeId"}, GraphID: {"graphId"}, GraphExecID: {"graphExecId"}, Value: {"value"},
+	ReturnValue: {"returnValue"}, CopyKind: {"copyKind"},
+	GridX: {"gridX"}, GridY: {"gridY"}, GridZ: {"gridZ"}, BlockX: {"blockX"}, BlockY: {"blockY"},
+	BlockZ: {"blockZ"}, GraphID: {"graphId"},
 }
 
 // version is the number n of a table named base_Vn, 1 for base itself, 0 for any other name. So …_MEMCPY2 is no

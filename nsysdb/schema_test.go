@@ -135,7 +135,7 @@ INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (64, 'x', 1, NULL), (0, NULL, 2,
 
 // Whatever stands in an integer column, it reads as SQLite converts it, and as Null where there is no number in it.
 func TestOddValues(t *testing.T) {
-	script := `CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, end BLOB, bytes REAL, value TEXT);
+	script := `CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, end BLOB, bytes REAL, streamId TEXT);
 INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES
  (0, 1, 2, 3), (NULL, NULL, NULL, NULL), (-1, -128, -32769, '-8'), (4611686018427387903, -4611686018427387903, 1e14, '12abc'),
  ('words', x'00ff', 2.5, 'words'), (8388608, 140737488355328, 0.0, '0'), ('7', '7.9', -7.9, ''), (1, 0, 1, ' 4');`
@@ -144,7 +144,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES
 	for _, encoding := range []string{"UTF-8", "UTF-16le", "UTF-16be"} {
 		bothWays(t, func(t *testing.T) {
 			db := open(t, build(t, "PRAGMA encoding='"+encoding+"';"+script))
-			got := rows(t, db, Scan{Table: Memset, Columns: []Column{Start, End, Bytes, Value}})
+			got := rows(t, db, Scan{Table: Memset, Columns: []Column{Start, End, Bytes, StreamID}})
 			for i := range want {
 				if i >= len(got) || !slices.Equal(got[i], want[i]) {
 					t.Errorf("%s: row %d of %v, want %v", encoding, i, got, want[i])

@@ -190,25 +190,6 @@ func SweepGrid() []string {
 		"expandable_segments:True,roundup_power2_divisions:8", "expandable_segments:True,large_segment_size_mb:64"}
 }
 
-// Rank sorts results from best to worst: by failed requests, then the smallest card where it was asked for, peak
-// reserved, calls to the driver, and the text of the setting.
-func Rank(list []*Result) {
-	sort.SliceStable(list, func(i, j int) bool {
-		a, b := list[i], list[j]
-		switch {
-		case a.FailedRequests != b.FailedRequests:
-			return a.FailedRequests < b.FailedRequests
-		case a.SmallestCapacity != b.SmallestCapacity:
-			return a.SmallestCapacity < b.SmallestCapacity
-		case a.PeakReserved != b.PeakReserved:
-			return a.PeakReserved < b.PeakReserved
-		case a.CUDAMallocs != b.CUDAMallocs:
-			return a.CUDAMallocs < b.CUDAMallocs
-		}
-		return a.Conf < b.Conf
-	})
-}
-
 // Sweep simulates each setting, in parallel on all cores, and returns the results in the order of the settings. done, if
 // not nil, is called after each with the number that are finished, from one goroutine at a time.
 func (q *Requests) Sweep(cfgs []*Config, opt SimOptions, done func(n int)) []*Result {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"nsysmem/internal/fixture"
 )
 
 // small is a snapshot of every kind of content, its addresses beyond 2^63.
@@ -324,11 +326,11 @@ func (s *synthetic) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestLargeSnapshot reads and replays five million entries.
+// TestLargeSnapshot reads and replays five million entries, or a tenth of that where tests are to be quick.
 func TestLargeSnapshot(t *testing.T) {
-	n := 5_000_000
-	if testing.Short() {
-		n = 200_000
+	n := 500_000
+	if fixture.Slow {
+		n = 5_000_000
 	}
 	start := time.Now()
 	s, err := Read(newSynthetic(n), Options{})

@@ -17,13 +17,12 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/xuri/excelize/v2"
+
+	"nsysmem/internal/fixture"
 )
 
 // small are the reports of testdata that can be done.
 var small = []string{"cnn_default", "cpp_mem", "cpp_mem_2023"}
-
-// slow says whether tests may take longer than a moment.
-var slow = os.Getenv("NSYSMEM_SLOW") != ""
 
 // build builds the program.
 func build(t *testing.T) string {
@@ -355,7 +354,7 @@ func TestBatchKilled(t *testing.T) {
 		t.Skip("kills processes for some seconds")
 	}
 	n, flags := 12, []string{"--allocations"}
-	if slow {
+	if fixture.Slow {
 		n = 400
 	}
 	dir := t.TempDir()

@@ -20,6 +20,8 @@ import (
 	"unicode/utf8"
 
 	_ "modernc.org/sqlite"
+
+	"nsysmem/internal/fixture"
 )
 
 // sample is a copy of an export of testdata in a folder of its own.
@@ -207,7 +209,7 @@ func TestHostileNames(t *testing.T) {
 			path := sample(t, "cpp_mem")
 			whole := which.name == "iterations" || which.name == "process" || which.name == "device"
 			for i, name := range hostile {
-				if whole && i%5 != 0 && os.Getenv("NSYSMEM_SLOW") == "" {
+				if whole && i%5 != 0 && !fixture.Slow {
 					continue
 				}
 				change(t, path, which.statement, []byte(name), i)

@@ -45,7 +45,10 @@ settings of PYTORCH_CUDA_ALLOC_CONF, and says for each what it would have reserv
 where it would stop on a card of a given size. The setting of the recorded run and the defaults are always compared.
 
 With the report of the same run (--report), iterations and phases name the places, and memory that others than PyTorch
-took is added. Settings: ` + strings.Join(torchmem.KnownSettings(), ", ") + `.`,
+took is added.
+
+Settings that --conf takes:
+  ` + strings.Join(torchmem.KnownSettings(), "\n  "),
 		Example: `  nsysmem whatif run.snapshot.pickle --sweep
   nsysmem whatif run.snapshot.pickle --conf max_split_size_mb:128 --conf expandable_segments:True
   nsysmem whatif run.snapshot.pickle --report run.sqlite --capacity 24GiB --sweep -o settings.png`,

@@ -112,7 +112,7 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 			u := &it.Memory
 			m.row(md(it.Name), md(PeakPhase(it)), m.bytes(u.Start), m.bytes(u.End), known(m.c.Memory, scale.SignedBytes(u.Net)), m.bytes(u.Peak),
 				m.bytes(u.Need), scale.Duration(it.End-it.Start), known(m.c.Kernels, countText(it.GPU.Kernels)),
-				known(m.c.Kernels, scale.Duration(it.GPU.KernelNS)), flags(it))
+				known(m.c.Kernels, scale.Duration(it.GPU.KernelNS)), Flags(it))
 		}
 		m.inferred(t)
 	}

@@ -106,7 +106,7 @@ func (m *markdown) levels(t *align.Track) {
 			a, r := levelUse(&it.Use, "allocated"), levelUse(&it.Use, "reserved")
 			unused, outside, ok := LevelGaps(&it.Use)
 			m.row(md(it.Name), md(LevelPeakPhase(it, "allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
-				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, scale.Bytes(unused)), known(ok, scale.Bytes(outside)), flags(it))
+				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, scale.Bytes(unused)), known(ok, scale.Bytes(outside)), Flags(it))
 		}
 		m.inferred(t)
 	}

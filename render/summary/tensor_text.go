@@ -103,7 +103,7 @@ func (p *printer) levelIterations(t *align.Track) {
 		unused.cells = append(unused.cells, known(ok, scale.Bytes(free)))
 		outside.cells = append(outside.cells, known(ok, scale.Bytes(other)))
 		phase.cells = append(phase.cells, clean(LevelPeakPhase(it, "allocated")))
-		flag.cells = append(flag.cells, flags(it))
+		flag.cells = append(flag.cells, Flags(it))
 	}
 	p.table(tab, gaps)
 	p.inferred(t)

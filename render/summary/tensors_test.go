@@ -99,17 +99,7 @@ func TestBesideTheory(t *testing.T) {
 // TestInferredSaid checks that every table of iterations or phases says so where they were not annotated.
 func TestInferredSaid(t *testing.T) {
 	rep := tensorSample()
-	rep.Tracks = rep.Tracks[:1]
-	tr := rep.Tracks[0]
-	tr.IterationsFrom.How = "kernels"
-	for i := range tr.Iterations {
-		for j := range tr.Iterations[i].Phases {
-			tr.Iterations[i].Phases[j].Inferred = true
-		}
-	}
-	for i := range tr.Phases {
-		tr.Phases[i].Inferred = true
-	}
+	sample.Infer(rep)
 	for _, width := range []int{60, 200} {
 		text := textOf(t, rep, width, false)
 		for _, part := range strings.Split(text, "\n\n") {

@@ -43,98 +43,6 @@ func WriteText(w io.Writer, rep *align.Report, width int, color bool) error {
 	return p.out.close()
 }
 
-const (
-	bold   = "\x1b[1m"
-	dim    = "\x1b[2m"
-	red    = "\x1b[31m"
-	yellow = "\x1b[33m"
-	plain  = "\x1b[0m"
-)
-
-// A printer writes lines of at most width terminal cells.
-type printer struct {
-	out   output
-	width int
-	color bool
-}
-
-func newPrinter(w io.Writer, width int, color bool) *printer {
-	if width <= 0 {
-		width = 80
-	}
-	return &printer{out: output{w: w}, width: max(width, minWidth), color: color}
-}
-
-func (p *printer) paint(code, s string) string {
-	if !p.color || s == "" {
-		return s
-	}
-	return code + s + plain
-}
-
-func (p *printer) line(s string) {
-	p.out.b = append(append(p.out.b, s...), '\n')
-	p.out.spill()
-}
-
-func (p *printer) blank() { p.line("") }
-
-func (p *printer) head(s string) {
-	p.blank()
-	p.para("", s, bold)
-}
-
-// para writes text behind a lead, wrapped, the following lines indented by the lead's width.
-func (p *printer) para(lead, text string, paint ...string) {
-	n := displayWidth(stripColor(lead))
-	for i, l := range wrap(clean(text), p.width-n) {
-		if len(paint) > 0 {
-			l = p.paint(paint[0], l)
-		}
-		if i == 0 {
-			p.line(lead + l)
-		} else {
-			p.line(strings.Repeat(" ", min(n, p.width/2)) + l)
-		}
-	}
-}
-
-func stripColor(s string) string {
-	for _, c := range []string{bold, dim, red, yellow, plain} {
-		s = strings.ReplaceAll(s, c, "")
-	}
-	return s
-}
-
-func (p *printer) severity(s string) string {
-	switch s {
-	case "error":
-		return p.paint(red, s)
-	case "warn":
-		return p.paint(yellow, "warning")
-	case "":
-		return "info"
-	}
-	return clean(s)
-}
-
-// table writes a table, indented, with the line gap[i] before the row i.
-func (p *printer) table(t *textTable, gaps map[int]string) {
-	lines, dropped := t.lines(p.width - 2)
-	for i, l := range lines {
-		if g := gaps[i-t.heads]; g != "" && i >= t.heads {
-			p.line("  " + p.paint(dim, cut(g, p.width-2)))
-		}
-		if i < t.heads {
-			l = p.paint(bold, l)
-		}
-		p.line("  " + l)
-	}
-	if len(dropped) > 0 {
-		p.para("  ", "(left out at this width: "+strings.Join(dropped, ", ")+")", dim)
-	}
-}
-
 func (p *printer) source(s *align.Source) {
 	p.para("", s.Path, bold)
 	var parts []string
@@ -305,17 +213,15 @@ func IterationsFromText(t *align.Track) string {
 		}
 		s += " Missing from the sequence: " + strings.Join(gaps, ", ") + "."
 	}
-	warm, cut := 0, 0
-	for i := range t.Iterations {
-		if t.Iterations[i].Warmup {
-			warm++
-		}
-		if t.Iterations[i].Truncated {
-			cut++
-		}
+	var left []string
+	if warm := indexes(t, func(it *align.Iteration) bool { return it.Warmup && !it.Truncated }); warm != "" {
+		left = append(left, warm+" (warm-up)")
 	}
-	if warm+cut > 0 {
-		s += fmt.Sprintf(" Medians leave out %d as warm-up and %d as truncated.", warm, cut)
+	if cut := indexes(t, func(it *align.Iteration) bool { return it.Truncated }); cut != "" {
+		left = append(left, cut+" (truncated)")
+	}
+	if len(left) > 0 {
+		s += " Medians leave out number " + strings.Join(left, " and ") + "."
 	}
 	return s
 }
@@ -338,8 +244,25 @@ func (p *printer) iterationsFrom(rep *align.Report, t *align.Track) {
 	}
 }
 
-// flags is what is special about an iteration.
-func flags(it *align.Iteration) string {
+// indexes lists the numbers of some iterations, the first few; empty for none.
+func indexes(t *align.Track, of func(*align.Iteration) bool) string {
+	var list []string
+	n := 0
+	for i := range t.Iterations {
+		if it := &t.Iterations[i]; of(it) {
+			if n++; n <= 6 {
+				list = append(list, strconv.Itoa(it.Index))
+			}
+		}
+	}
+	if n > 6 {
+		list = append(list, fmt.Sprintf("%d more", n-6))
+	}
+	return strings.Join(list, ", ")
+}
+
+// Flags says what is special about an iteration; empty for a steady one.
+func Flags(it *align.Iteration) string {
 	switch {
 	case it.Warmup && it.Truncated:
 		return "warm-up, truncated"
@@ -354,7 +277,7 @@ func flags(it *align.Iteration) string {
 func (p *printer) iterations(c *align.Collected, t *align.Track) {
 	tab := &textTable{}
 	index := tab.add(column{head: "#"})
-	name := tab.add(column{head: "name", left: true, rank: 9, min: 10})
+	name := tab.add(column{head: "name", left: true, rank: 12, min: 10}) // the number tells it, mostly
 	start := tab.add(column{head: "start", rank: 7})
 	end := tab.add(column{head: "end", rank: 6})
 	net := tab.add(column{head: "net", rank: 2})
@@ -364,6 +287,7 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 	dur := tab.add(column{head: "time", rank: 11})
 	kernels := tab.add(column{head: "kernels", rank: 10})
 	kernelNS := tab.add(column{head: "kernel time", rank: 8})
+	graphs := graphColumn(tab)
 	flag := tab.add(column{head: "", left: true, rank: 1})
 	show := thin(t.Iterations, textIterations)
 	gaps := map[int]string{}
@@ -384,7 +308,8 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 		dur.cells = append(dur.cells, scale.Duration(it.End-it.Start))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(it.GPU.Kernels)))
 		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(it.GPU.KernelNS)))
-		flag.cells = append(flag.cells, flags(it))
+		graphs.cells = append(graphs.cells, graphCell(t, it.GPU.Graphs))
+		flag.cells = append(flag.cells, Flags(it))
 	}
 	p.table(tab, gaps)
 	p.inferred(t)
@@ -392,6 +317,19 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",
 			countText(int64(show.left)), countText(int64(len(t.Iterations)))), dim)
 	}
+}
+
+// graphColumn is the column for graph launches that are traced whole, whose kernels the report does not have. It stays
+// empty, and so is left out, where there are none.
+func graphColumn(tab *textTable) *column {
+	return tab.add(column{head: "graphs", rank: 5})
+}
+
+func graphCell(t *align.Track, n int64) string {
+	if t.Total.GPU.Graphs == 0 {
+		return ""
+	}
+	return countText(n)
 }
 
 func (p *printer) phases(c *align.Collected, t *align.Track) {
@@ -404,6 +342,7 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	dur := tab.add(column{head: "time", rank: 5})
 	kernels := tab.add(column{head: "kernels", rank: 6})
 	kernelNS := tab.add(column{head: "kernel time", rank: 4})
+	graphs := graphColumn(tab)
 	calls := tab.add(column{head: "calls", rank: 8})
 	its := tab.add(column{head: "iterations", rank: 9})
 	show := thinPhases(t.Phases, textPhases)
@@ -428,6 +367,7 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 		dur.cells = append(dur.cells, scale.Duration(ph.DurationNS))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(ph.Median.GPU.Kernels)))
 		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(ph.Median.GPU.KernelNS)))
+		graphs.cells = append(graphs.cells, graphCell(t, ph.Median.GPU.Graphs))
 		calls.cells = append(calls.cells, strconv.Itoa(ph.Calls))
 		its.cells = append(its.cells, strconv.Itoa(ph.Iterations))
 		switch {

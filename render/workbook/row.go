@@ -125,3 +125,10 @@ func (r *row) iterationIndex(t *align.Track, place int) {
 	}
 	r.int(int64(t.Iterations[place].Index))
 }
+
+// where takes the columns of the iteration and phase in which something happened, and From.
+func (r *row) where(origin func(t *align.Track, place int, path string) string, t *align.Track, iteration int, phase string) {
+	r.iterationIndex(t, iteration)
+	r.text(phase)
+	r.text(origin(t, iteration, phase))
+}

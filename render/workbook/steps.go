@@ -21,7 +21,20 @@ func columns(cols ...column) []column {
 	return append(append([]column(nil), trackColumns...), cols...)
 }
 
-// levelPlaces are the columns of the Iterations sheet that the Overview's chart shows.
+// countColumns are the columns that row.counts takes.
+var countColumns = []column{
+	{head: "Allocs", as: asCount}, {head: "Allocated (MiB)", as: asMiB}, {head: "Frees", as: asCount},
+	{head: "Freed (MiB)", as: asMiB}, {head: "Failed allocs", as: asCount},
+	{head: "Kernels", as: asCount}, {head: "Kernel time (ms)", as: asTime}, {head: "GPU busy (ms)", as: asTime},
+	{head: "Graph launches", as: asCount}, {head: "Graph time (ms)", as: asTime},
+	{head: "To device (MiB)", as: asMiB}, {head: "To host (MiB)", as: asMiB}, {head: "On device (MiB)", as: asMiB},
+	{head: "Copy time (ms)", as: asTime}, {head: "API alloc time (ms)", as: asTime},
+	{head: "API free time (ms)", as: asTime}, {head: "API sync time (ms)", as: asTime},
+	{head: "Start (bytes)", as: asCount}, {head: "End (bytes)", as: asCount}, {head: "Net (bytes)", as: asCount},
+	{head: "Peak (bytes)", as: asCount}, {head: "Need (bytes)", as: asCount},
+}
+
+// Columns of the Iterations sheet that the Overview's chart shows.
 const (
 	columnIteration = 2
 	columnStart     = 7
@@ -34,20 +47,11 @@ func iterationsTable(rep *align.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Iterations) })
 	return &table{
 		sheet: "Iterations", name: "Iterations", tab: tabSteps, n: n, fixed: 4, none: "none found",
-		cols: columns(
+		cols: append(columns(
 			column{head: "Iteration", as: asID}, column{head: "Name"}, column{head: "Flags"}, column{head: "From"}, column{head: "Peak phase"},
 			column{head: "Start (MiB)", as: asMiB}, column{head: "End (MiB)", as: asMiB}, column{head: "Net (MiB)", as: asChange},
 			column{head: "Peak (MiB)", as: asMiB, bar: true}, column{head: "Need (MiB)", as: asMiB, bar: true},
-			column{head: "At (ms)", as: asTime}, column{head: "Time (ms)", as: asTime}, column{head: "Peak at (ms)", as: asTime},
-			column{head: "Allocs", as: asCount}, column{head: "Allocated (MiB)", as: asMiB}, column{head: "Frees", as: asCount},
-			column{head: "Freed (MiB)", as: asMiB}, column{head: "Failed allocs", as: asCount},
-			column{head: "Kernels", as: asCount}, column{head: "Kernel time (ms)", as: asTime}, column{head: "GPU busy (ms)", as: asTime},
-			column{head: "Graph launches", as: asCount}, column{head: "Graph time (ms)", as: asTime},
-			column{head: "To device (MiB)", as: asMiB}, column{head: "To host (MiB)", as: asMiB}, column{head: "On device (MiB)", as: asMiB},
-			column{head: "Copy time (ms)", as: asTime}, column{head: "API alloc time (ms)", as: asTime},
-			column{head: "API free time (ms)", as: asTime}, column{head: "API sync time (ms)", as: asTime},
-			column{head: "Start (bytes)", as: asCount}, column{head: "End (bytes)", as: asCount}, column{head: "Net (bytes)", as: asCount},
-			column{head: "Peak (bytes)", as: asCount}, column{head: "Need (bytes)", as: asCount}),
+			column{head: "At (ms)", as: asTime}, column{head: "Time (ms)", as: asTime}, column{head: "Peak at (ms)", as: asTime}), countColumns...),
 		fill: func(i int, r *row) {
 			t, j := at(i)
 			it := &t.Iterations[j]
@@ -55,51 +59,44 @@ func iterationsTable(rep *align.Report) *table {
 			r.track(t)
 			r.int(int64(it.Index))
 			r.text(it.Name)
-			r.text(flags(it))
+			r.text(summary.Flags(it))
 			r.text(from(t.IterationsFrom.How == "kernels"))
 			if c.Memory {
 				r.text(summary.PeakPhase(it))
 			} else {
 				r.none()
 			}
-			r.mib(c.Memory, m.Start)
-			r.mib(c.Memory, m.End)
-			r.mib(c.Memory, m.Net)
-			r.mib(c.Memory, m.Peak)
-			r.mib(c.Memory, m.Need)
+			r.level(c.Memory, m)
 			r.ms(true, it.Start-rep.Source.Start)
 			r.ms(true, it.End-it.Start)
 			r.ms(c.Memory, m.PeakAt-rep.Source.Start)
-			r.events(&c, m)
-			r.work(&c, &it.Use)
-			r.exact(&c, m)
+			r.counts(&c, &it.Use)
 		},
 	}
 }
 
-func flags(it *align.Iteration) string {
-	switch {
-	case it.Warmup && it.Truncated:
-		return "warm-up, truncated"
-	case it.Warmup:
-		return "warm-up"
-	case it.Truncated:
-		return "truncated"
+// level takes start, end, net, peak and need of a level in MiB.
+func (r *row) level(known bool, m *align.MemoryUse) {
+	for _, v := range []int64{m.Start, m.End, m.Net, m.Peak, m.Need} {
+		r.mib(known, v)
 	}
-	return ""
 }
 
-// events takes the columns of attributed memory events.
-func (r *row) events(c *align.Collected, m *align.MemoryUse) {
+// exact takes the same in whole bytes.
+func (r *row) exact(known bool, m *align.MemoryUse) {
+	for _, v := range []int64{m.Start, m.End, m.Net, m.Peak, m.Need} {
+		r.intIf(known, v)
+	}
+}
+
+// counts takes the columns of attributed memory events, GPU work, API time, and the device level in whole bytes.
+func (r *row) counts(c *align.Collected, u *align.Use) {
+	m := &u.Memory
 	r.intIf(c.Memory, m.Allocs)
 	r.mib(c.Memory, m.AllocBytes)
 	r.intIf(c.Memory, m.Frees)
 	r.mib(c.Memory, m.FreeBytes)
 	r.intIf(c.Memory && c.API, m.FailedAllocs)
-}
-
-// work takes the columns of GPU work and API time.
-func (r *row) work(c *align.Collected, u *align.Use) {
 	r.intIf(c.Kernels, u.GPU.Kernels)
 	r.ms(c.Kernels, u.GPU.KernelNS)
 	r.ms(c.Kernels, u.GPU.BusyNS)
@@ -112,15 +109,7 @@ func (r *row) work(c *align.Collected, u *align.Use) {
 	r.ms(c.API, u.API.AllocNS)
 	r.ms(c.API, u.API.FreeNS)
 	r.ms(c.API, u.API.SyncNS)
-}
-
-// exact takes the columns of a level in whole bytes.
-func (r *row) exact(c *align.Collected, m *align.MemoryUse) {
-	r.intIf(c.Memory, m.Start)
-	r.intIf(c.Memory, m.End)
-	r.intIf(c.Memory, m.Net)
-	r.intIf(c.Memory, m.Peak)
-	r.intIf(c.Memory, m.Need)
+	r.exact(c.Memory, m)
 }
 
 func from(inferred bool) string {
@@ -221,7 +210,7 @@ func matrixTable(rep *align.Report) *table {
 		r.track(tr)
 		r.int(int64(it.Index))
 		r.text(it.Name)
-		r.text(flags(it))
+		r.text(summary.Flags(it))
 		r.text(from(summary.InferredNote(tr) != ""))
 		for range 3 * k {
 			r.none()
@@ -292,20 +281,11 @@ func phaseRowsTable(rep *align.Report) *table {
 	}
 	return &table{
 		sheet: "Phase rows", name: "Phase_rows", tab: tabSteps, n: n, fixed: 4, none: "none: no phases inside iterations",
-		cols: columns(
+		cols: append(columns(
 			column{head: "Iteration", as: asID}, column{head: "Phase"}, column{head: "Depth", as: asID}, column{head: "From"},
 			column{head: "Calls", as: asCount}, column{head: "At (ms)", as: asTime}, column{head: "Time (ms)", as: asTime},
 			column{head: "Start (MiB)", as: asMiB}, column{head: "End (MiB)", as: asMiB}, column{head: "Net (MiB)", as: asChange},
-			column{head: "Peak (MiB)", as: asMiB, bar: true}, column{head: "Need (MiB)", as: asMiB, bar: true},
-			column{head: "Allocs", as: asCount}, column{head: "Allocated (MiB)", as: asMiB}, column{head: "Frees", as: asCount},
-			column{head: "Freed (MiB)", as: asMiB}, column{head: "Failed allocs", as: asCount},
-			column{head: "Kernels", as: asCount}, column{head: "Kernel time (ms)", as: asTime}, column{head: "GPU busy (ms)", as: asTime},
-			column{head: "Graph launches", as: asCount}, column{head: "Graph time (ms)", as: asTime},
-			column{head: "To device (MiB)", as: asMiB}, column{head: "To host (MiB)", as: asMiB}, column{head: "On device (MiB)", as: asMiB},
-			column{head: "Copy time (ms)", as: asTime}, column{head: "API alloc time (ms)", as: asTime},
-			column{head: "API free time (ms)", as: asTime}, column{head: "API sync time (ms)", as: asTime},
-			column{head: "Start (bytes)", as: asCount}, column{head: "End (bytes)", as: asCount}, column{head: "Net (bytes)", as: asCount},
-			column{head: "Peak (bytes)", as: asCount}, column{head: "Need (bytes)", as: asCount}),
+			column{head: "Peak (MiB)", as: asMiB, bar: true}, column{head: "Need (MiB)", as: asMiB, bar: true}), countColumns...),
 		fill: func(i int, r *row) {
 			k := sort.Search(len(its), func(k int) bool { return its[k].first > i }) - 1
 			t, it := its[k].t, its[k].it
@@ -319,14 +299,8 @@ func phaseRowsTable(rep *align.Report) *table {
 			r.int(int64(p.Calls))
 			r.ms(true, p.Start-rep.Source.Start)
 			r.ms(true, p.Duration)
-			r.mib(c.Memory, m.Start)
-			r.mib(c.Memory, m.End)
-			r.mib(c.Memory, m.Net)
-			r.mib(c.Memory, m.Peak)
-			r.mib(c.Memory, m.Need)
-			r.events(&c, m)
-			r.work(&c, &p.Use)
-			r.exact(&c, m)
+			r.level(c.Memory, m)
+			r.counts(&c, &p.Use)
 		},
 	}
 }

@@ -3,7 +3,6 @@ package workbook
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -87,40 +86,12 @@ type Chart struct {
 }
 
 // WriteBook writes a workbook. The same Book gives the same bytes. The error is the writer's, or that of a temporary file.
-func WriteBook(w io.Writer, k *Book, o Options) (err error) {
-	b, err := newBook(o.TempDir)
-	if err != nil {
-		return fmt.Errorf("workbook: %w", err)
-	}
-	defer func() {
-		if cerr := b.f.Close(); err == nil && cerr != nil {
-			err = fmt.Errorf("workbook: remove temporary file: %w", cerr)
-		}
-	}()
-	if err := b.fillBook(k); err != nil {
-		return fmt.Errorf("workbook: %w", err)
-	}
-	var a archive
-	b.f.SetZipWriter(func(io.Writer) excelize.ZipWriter { return &a })
-	if _, err := b.f.WriteToBuffer(); err != nil {
-		return fmt.Errorf("workbook: %w", err)
-	}
-	if err := a.writeTo(w); err != nil {
-		return fmt.Errorf("workbook: %w", err)
-	}
-	return nil
+func WriteBook(w io.Writer, k *Book, o Options) error {
+	return save(w, o, func(b *book) error { return b.fillBook(k) })
 }
 
 func (b *book) fillBook(k *Book) error {
-	p := &excelize.DocProperties{Creator: "nsysmem", LastModifiedBy: "nsysmem", Title: k.Title}
-	if k.Created != 0 {
-		p.Created = time.Unix(0, k.Created).UTC().Format(time.RFC3339)
-		p.Modified = p.Created
-	}
-	if err := b.f.SetDocProps(p); err != nil {
-		return err
-	}
-	if err := b.f.SetAppProps(&excelize.AppProperties{Application: "nsysmem"}); err != nil {
+	if err := b.properties(k.Title, k.Created); err != nil {
 		return err
 	}
 	if err := b.front(k); err != nil {

@@ -35,27 +35,21 @@ func levelColumns() []column {
 // levels takes the columns of levelColumns.
 func (r *row) levels(u *align.Use) {
 	unused, outside, ok := summary.LevelGaps(u)
+	level := func(kind string) (m *align.MemoryUse, known bool) {
+		if m = summary.LevelUse(u, kind); m == nil {
+			return &align.MemoryUse{}, false
+		}
+		return m, true
+	}
 	for _, l := range threeLevels {
-		m := summary.LevelUse(u, l.kind)
-		known := m != nil
-		if !known {
-			m = &align.MemoryUse{}
-		}
-		for _, v := range []int64{m.Start, m.End, m.Net, m.Peak, m.Need} {
-			r.mib(known, v)
-		}
+		m, known := level(l.kind)
+		r.level(known, m)
 	}
 	r.mib(ok, unused)
 	r.mib(ok, outside)
 	for _, l := range threeLevels {
-		m := summary.LevelUse(u, l.kind)
-		known := m != nil
-		if !known {
-			m = &align.MemoryUse{}
-		}
-		for _, v := range []int64{m.Start, m.End, m.Net, m.Peak, m.Need} {
-			r.intIf(known, v)
-		}
+		m, known := level(l.kind)
+		r.exact(known, m)
 	}
 	r.intIf(ok, unused)
 	r.intIf(ok, outside)
@@ -81,7 +75,7 @@ func tensorLevelsTable(rep *align.Report) *table {
 			r.track(t)
 			r.int(int64(it.Index))
 			r.text(it.Name)
-			r.text(flags(it))
+			r.text(summary.Flags(it))
 			r.text(from(t.IterationsFrom.How == "kernels"))
 			r.text(summary.LevelPeakPhase(it, "allocated"))
 			r.levels(&it.Use)

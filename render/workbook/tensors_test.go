@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/internal/fixture"
 	"nsysmem/render/internal/sample"
 	"nsysmem/render/summary"
 )
@@ -38,19 +37,7 @@ func TestTensorsGolden(t *testing.T) {
 			b.WriteString("== " + strings.TrimSuffix(l, "== "))
 		}
 	}
-	path := filepath.Join("testdata", "tensors.txt")
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	golden, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v: run go test -update", err)
-	}
-	if !bytes.Equal(b.Bytes(), golden) {
-		t.Errorf("%s differs; got\n%s", path, b.String())
-	}
+	sample.Golden(t, *update, "tensors.txt", b.Bytes())
 }
 
 func TestTensorsSameBytes(t *testing.T) {
@@ -93,17 +80,7 @@ func TestTensorRowLimit(t *testing.T) {
 // TestInferredSaid checks that every sheet with iterations or phases says so where they were not annotated.
 func TestInferredSaid(t *testing.T) {
 	rep := tensorSample()
-	rep.Tracks = rep.Tracks[:1]
-	tr := rep.Tracks[0]
-	tr.IterationsFrom.How = "kernels"
-	for i := range tr.Iterations {
-		for j := range tr.Iterations[i].Phases {
-			tr.Iterations[i].Phases[j].Inferred = true
-		}
-	}
-	for i := range tr.Phases {
-		tr.Phases[i].Inferred = true
-	}
+	sample.Infer(rep)
 	f := open(t, write(t, rep))
 	said := 0
 	for _, sheet := range f.GetSheetList() {
@@ -134,7 +111,7 @@ func TestInferredSaid(t *testing.T) {
 // TestRuns compares the workbooks of real runs with what PyTorch's own meters said, and with the report.
 func TestRuns(t *testing.T) {
 	for name, run := range sample.Runs(t) {
-		if !slow && name != "cnn_default.sqlite" {
+		if !fixture.Slow && name != "cnn_default.sqlite" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -16,9 +16,7 @@ func kernelsTable(rep *align.Report) *table {
 			t, j := at(i)
 			k := &t.Kernels[j]
 			r.track(t)
-			r.text(phaseText(k.Path, k.Where))
-			r.text(k.Where)
-			r.text(origin(t, k.Path, k.Where))
+			r.group(origin, t, k.Path, k.Where)
 			r.text(k.Name)
 			r.int(k.Count)
 			r.ms(true, k.NS)
@@ -28,6 +26,13 @@ func kernelsTable(rep *align.Report) *table {
 			r.int(k.NS)
 		},
 	}
+}
+
+// group takes the columns Phase, Inside and From.
+func (r *row) group(origin func(t *align.Track, path, where string) string, t *align.Track, path, where string) {
+	r.text(phaseText(path, where))
+	r.text(where)
+	r.text(origin(t, path, where))
 }
 
 // mean takes the mean of durations in µs.
@@ -53,9 +58,7 @@ func copiesTable(rep *align.Report) *table {
 			t, j := at(i)
 			k := &t.Copies[j]
 			r.track(t)
-			r.text(phaseText(k.Path, k.Where))
-			r.text(k.Where)
-			r.text(origin(t, k.Path, k.Where))
+			r.group(origin, t, k.Path, k.Where)
 			r.text(k.Kind)
 			r.int(k.Count)
 			r.mib(true, k.Bytes)
@@ -86,9 +89,7 @@ func callsTable(rep *align.Report) *table {
 			t, j := at(i)
 			k := &t.Calls[j]
 			r.track(t)
-			r.text(phaseText(k.Path, k.Where))
-			r.text(k.Where)
-			r.text(origin(t, k.Path, k.Where))
+			r.group(origin, t, k.Path, k.Where)
 			r.text(k.Name)
 			r.int(k.Count)
 			r.ms(true, k.NS)

@@ -25,7 +25,17 @@ type Options struct {
 // Write writes the workbook of a report that was analyzed with Options.Blocks and Options.Kernels. The same report gives
 // the same bytes. Its document properties hold no name of a user or a machine, and the time of the recording rather than
 // that of writing. The error is the writer's, or that of a temporary file.
-func Write(w io.Writer, rep *align.Report, o Options) (err error) {
+func Write(w io.Writer, rep *align.Report, o Options) error {
+	return save(w, o, func(b *book) error {
+		if err := b.fill(rep); err != nil {
+			return err
+		}
+		return b.whatIf(o.WhatIf)
+	})
+}
+
+// save writes a workbook that fill fills.
+func save(w io.Writer, o Options, fill func(*book) error) (err error) {
 	b, err := newBook(o.TempDir)
 	if err != nil {
 		return fmt.Errorf("workbook: %w", err)
@@ -36,10 +46,7 @@ func Write(w io.Writer, rep *align.Report, o Options) (err error) {
 			err = fmt.Errorf("workbook: remove temporary file: %w", cerr)
 		}
 	}()
-	if err := b.fill(rep); err != nil {
-		return fmt.Errorf("workbook: %w", err)
-	}
-	if err := b.whatIf(o.WhatIf); err != nil {
+	if err := fill(b); err != nil {
 		return fmt.Errorf("workbook: %w", err)
 	}
 	var a archive
@@ -55,7 +62,7 @@ func Write(w io.Writer, rep *align.Report, o Options) (err error) {
 
 // fill makes the sheets in the order in which they stand.
 func (b *book) fill(rep *align.Report) error {
-	if err := b.properties(rep); err != nil {
+	if err := b.properties("Device memory by iteration and phase", rep.Source.StartUTC); err != nil {
 		return err
 	}
 	if err := b.overview(rep); err != nil {
@@ -75,10 +82,11 @@ func (b *book) fill(rep *align.Report) error {
 	return nil
 }
 
-func (b *book) properties(rep *align.Report) error {
-	p := &excelize.DocProperties{Creator: "nsysmem", LastModifiedBy: "nsysmem", Title: "Device memory by iteration and phase"}
-	if rep.Source.StartUTC != 0 {
-		p.Created = time.Unix(0, rep.Source.StartUTC).UTC().Format(time.RFC3339)
+// properties sets the title and, where it is known, the time of the recording in ns since 1970.
+func (b *book) properties(title string, utc int64) error {
+	p := &excelize.DocProperties{Creator: "nsysmem", LastModifiedBy: "nsysmem", Title: title}
+	if utc != 0 {
+		p.Created = time.Unix(0, utc).UTC().Format(time.RFC3339)
 		p.Modified = p.Created
 	}
 	if err := b.f.SetDocProps(p); err != nil {

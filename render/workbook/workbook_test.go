@@ -19,6 +19,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"nsysmem/align"
+	"nsysmem/internal/fixture"
 	"nsysmem/render/internal/sample"
 	"nsysmem/render/summary"
 )
@@ -233,23 +234,7 @@ func TestGolden(t *testing.T) {
 	if got := f.GetSheetList(); !slices.Equal(got, sheetNames) {
 		t.Errorf("sheets %q", got)
 	}
-	got := dump(t, f)
-	path := filepath.Join("testdata", "sample.txt")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v: run go test -update", err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; got\n%s", path, got)
-	}
+	sample.Golden(t, *update, "sample.txt", dump(t, f))
 }
 
 func TestSameBytes(t *testing.T) {
@@ -426,14 +411,11 @@ func TestManyPhases(t *testing.T) {
 	checkTables(t, open(t, write(t, rep)))
 }
 
-// slow says to test the workbooks of all exports at hand; reading them again takes longer than all else.
-var slow = os.Getenv("NSYSMEM_SLOW") == "1"
-
 // TestExports compares the workbooks of real exports with the reports they were made of: a few that have everything in
 // them, or all.
 func TestExports(t *testing.T) {
 	few := []string{"cnn_default.sqlite", "cpp_mem.sqlite", "cnn_2022.sqlite"}
-	if slow || *keep != "" {
+	if fixture.Slow || *keep != "" {
 		few = nil
 	}
 	for name, rep := range sample.Exports(t, few...) {

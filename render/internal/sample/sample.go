@@ -66,6 +66,21 @@ func Hurt(rep *align.Report) {
 	rep.Warnings = append(rep.Warnings, align.Warning{Code: "hostile", Text: Hostile[7]})
 }
 
+// Infer gives the report's first track iterations and phases that are inferred, and takes out the other tracks.
+func Infer(rep *align.Report) {
+	rep.Tracks = rep.Tracks[:1]
+	t := rep.Tracks[0]
+	t.IterationsFrom.How = "kernels"
+	for i := range t.Iterations {
+		for j := range t.Iterations[i].Phases {
+			t.Iterations[i].Phases[j].Inferred = true
+		}
+	}
+	for i := range t.Phases {
+		t.Phases[i].Inferred = true
+	}
+}
+
 func use(start, peak, end, at int64, kernels int64) align.Use {
 	return align.Use{
 		Memory: align.MemoryUse{Start: start, End: end, Net: end - start, Peak: peak, PeakAt: at, Need: peak - start,
