@@ -61,8 +61,14 @@ func (m *allocModel) expandAt(p *modelPool, size int64) int32 {
 }
 
 func (m *allocModel) gapAt(i int32) (*modelPool, int) {
-	p := m.nodes[i].pool
-	return p, sort.Search(len(p.unmapped), func(k int) bool { return m.nodes[p.unmapped[k]].addr >= m.nodes[i].addr })
+	p, addr := m.nodes[i].pool, m.nodes[i].addr
+	return p, sort.Search(len(p.unmapped), func(k int) bool {
+		g := p.unmapped[k]
+		if at := m.nodes[g].addr; at != addr {
+			return at > addr
+		}
+		return g >= i // what is larger than the range of a segment reaches into the next
+	})
 }
 
 func (m *allocModel) addGap(i int32) {
@@ -115,10 +121,12 @@ func (m *allocModel) joinMapped(i int32) int32 {
 func (m *allocModel) unmap(i int32) {
 	n := m.nodes[i]
 	page := uint64(m.page(n.pool))
-	from, to := n.base+(n.addr-n.base+page-1)/page*page, n.base+(n.addr-n.base+uint64(n.size))/page*page
+	at := n.addr - n.base
+	from, to := (at+page-1)/page*page, (at+uint64(n.size))/page*page
 	if from >= to {
 		return
 	}
+	from, to = n.base+from, n.base+to
 	m.removeFree(i)
 	if before := int64(from - n.addr); before > 0 {
 		b := m.newNode(modelNode{addr: n.addr, size: before, prev: n.prev, next: i, pool: n.pool, expandable: true, base: n.base})

@@ -17,8 +17,16 @@ type freeBlock struct {
 
 const freePart = 128 // blocks of a part before it is cut in two
 
+// before is the order of a list. Nodes part blocks at one address: the model's address space is as large as a device's,
+// and a trace may ask for more.
 func (a freeBlock) before(b freeBlock) bool {
-	return a.size < b.size || a.size == b.size && a.addr < b.addr
+	switch {
+	case a.size != b.size:
+		return a.size < b.size
+	case a.addr != b.addr:
+		return a.addr < b.addr
+	}
+	return a.node < b.node
 }
 
 // A freeAt is a place in a freeList, valid until the list changes.

@@ -16,6 +16,9 @@ type Options struct {
 func Read(r io.Reader, opt Options) (*Snapshot, error) {
 	d := newDecoder(r, opt)
 	if err := d.need(2); err != nil {
+		if !d.eof {
+			return nil, err
+		}
 		return nil, fmt.Errorf("torchmem: not a memory snapshot: the file has less than 2 bytes")
 	}
 	switch {
@@ -90,6 +93,9 @@ var keyNames = [numKeys]string{"", "action", "addr", "size", "stream", "time_us"
 	"segment_pool_id", "is_expandable", "blocks", "device", "requested_size", "state", "history", "real_size", "stage",
 	"segments", "device_traces", "allocator_settings", "external_annotations"}
 
+// maxFields is how many keys and values of a dict are searched for one.
+const maxFields = 2048
+
 func (d *decoder) setItems() error {
 	items, err := d.popMark()
 	if err != nil {
@@ -150,7 +156,7 @@ func (d *decoder) addPairs(r ref, items []ref) error {
 			*at = mk(tagOpen, d.dictFree[k-1])
 			d.dictFree = d.dictFree[:k-1]
 		} else {
-			d.dictSlots = append(d.dictSlots, nil)
+			d.dictSlots = append(d.dictSlots, dictSlot{})
 			*at = mk(tagOpen, len(d.dictSlots)-1)
 		}
 	case tagOpen:
@@ -158,15 +164,18 @@ func (d *decoder) addPairs(r ref, items []ref) error {
 		return d.fail("a dict changes after it was used: damaged")
 	}
 	slot := &d.dictSlots[at.n()]
-	before := cap(*slot)
+	before := cap(slot.pairs)
 	for i := 0; i < len(items); i += 2 {
 		v, err := d.settle(items[i+1])
 		if err != nil {
 			return err
 		}
-		*slot = append(*slot, items[i], v)
+		if k := items[i]; k.tag() == tagText && k.n() < numKeys {
+			slot.mask |= 1 << k.n()
+		}
+		slot.pairs = append(slot.pairs, items[i], v)
 	}
-	d.slotRefs += int64(cap(*slot) - before)
+	d.slotRefs += int64(cap(slot.pairs) - before)
 	return nil
 }
 
@@ -285,12 +294,14 @@ func (d *decoder) pairs(r ref) []ref {
 	if r.tag() != tagDict || d.dicts[r.n()].tag() != tagOpen {
 		return nil
 	}
-	return d.dictSlots[d.dicts[r.n()].n()]
+	return d.dictSlots[d.dicts[r.n()].n()].pairs
 }
 
-// value is what a dict that is nothing known has under a key; 0 for nothing.
+// value is what a dict that is nothing known has under a key; 0 for nothing. Of one with more keys than any that
+// PyTorch writes, only the first count: it may be named many times.
 func (d *decoder) value(r ref, key string) ref {
 	p := d.pairs(r)
+	p = p[:min(len(p), maxFields)]
 	for i := 0; i < len(p); i += 2 {
 		if p[i].tag() == tagText && d.snap.texts[p[i].n()] == key {
 			return p[i+1]
@@ -312,14 +323,7 @@ func (d *decoder) settle(r ref) (ref, error) {
 		return at, nil
 	}
 	slot := at.n()
-	pairs := d.dictSlots[slot]
-	var mask uint64
-	for i := 0; i < len(pairs); i += 2 {
-		if k := pairs[i]; k.tag() == tagText && k.n() < numKeys {
-			d.fields[k.n()] = pairs[i+1]
-			mask |= 1 << k.n()
-		}
-	}
+	mask := d.dictSlots[slot].mask
 	has := func(keys ...int) bool {
 		for _, k := range keys {
 			if mask&(1<<k) == 0 {
@@ -328,27 +332,33 @@ func (d *decoder) settle(r ref) (ref, error) {
 		}
 		return true
 	}
-	var out ref
-	var err error
+	var become func(uint64) (ref, error)
 	switch {
 	case has(keyAction):
-		out, err = d.event(mask)
+		become = d.event
 	case has(keyTotalSize, keyBlocks):
-		out, err = d.segment(mask)
+		become = d.segment
 	case has(keyState, keySize):
-		out, err = d.block(mask)
+		become = d.block
 	case has(keyFilename), has(keyName, keyLine):
-		out = d.frame(mask)
+		become = d.frame
 	case has(keyStage, keyName):
-		out = d.annotation(mask)
+		become = d.annotation
 	default:
 		return r, nil
 	}
+	pairs := d.dictSlots[slot].pairs
+	for i := 0; i < len(pairs); i += 2 {
+		if k := pairs[i]; k.tag() == tagText && k.n() < numKeys {
+			d.fields[k.n()] = pairs[i+1]
+		}
+	}
+	out, err := become(mask)
 	if err != nil {
 		return 0, err
 	}
 	d.dicts[r.n()] = out
-	d.dictSlots[slot] = pairs[:0]
+	d.dictSlots[slot] = dictSlot{pairs: pairs[:0]}
 	d.dictFree = append(d.dictFree, slot)
 	return out, nil
 }

@@ -78,7 +78,7 @@ type decoder struct {
 	listSlots []listSlot
 	listFree  []int
 	dicts     []ref // tagNil while empty, tagOpen, or what it turned out to be
-	dictSlots [][]ref
+	dictSlots []dictSlot
 	dictFree  []int
 	slotRefs  int64 // refs in all slots
 
@@ -90,6 +90,7 @@ type decoder struct {
 
 	events   *eventStore // not a part of the decoder, which goes when the snapshot is read
 	blocks   []SnapshotBlock
+	placed   int // blocks that segments have
 	frameID  map[frameKey]uint32
 	stackID  map[string]StackID // by the frame numbers as bytes
 	frameBuf []byte
@@ -102,6 +103,12 @@ type listSlot struct {
 	refs  []ref
 	first ref
 	n     int // of the range; 0 when refs hold the content
+}
+
+// dictSlot is the content of a dict.
+type dictSlot struct {
+	pairs []ref
+	mask  uint64 // which of the known keys it has, so that a dict of anything else is not searched each time it is taken
 }
 
 // fail makes an error that says where in the file it is.
@@ -237,7 +244,7 @@ func (d *decoder) text(b []byte) ref {
 // held is an estimate of the bytes in use.
 func (d *decoder) held() int64 {
 	return int64(cap(d.stack))*8 + int64(cap(d.marks))*8 + d.memo.bytes() + int64(cap(d.lists)+cap(d.dicts))*8 +
-		int64(cap(d.listSlots))*48 + int64(cap(d.dictSlots))*24 + d.slotRefs*8 + int64(cap(d.bigs))*16 +
+		int64(cap(d.listSlots))*48 + int64(cap(d.dictSlots))*32 + d.slotRefs*8 + int64(cap(d.bigs))*16 +
 		int64(cap(d.floats))*8 + d.textSize + int64(d.events.n)*48 + int64(cap(d.blocks))*40 +
 		int64(len(d.snap.frames))*100 + int64(cap(d.snap.stacks))*4 + int64(cap(d.snap.stackAt))*4 +
 		int64(cap(d.snap.Segments))*160 + int64(cap(d.snap.Annotations))*64

@@ -2,6 +2,7 @@ package torchmem
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -354,5 +355,89 @@ func TestLargeSnapshot(t *testing.T) {
 	}
 	if m.Sys > 2<<30 {
 		t.Errorf("%d MiB, more than 2 GiB", m.Sys>>20)
+	}
+}
+
+// TestReadBombs reads small files that name the same thing over and over: none may take more than a moment, nor far more
+// memory than its size.
+func TestReadBombs(t *testing.T) {
+	const n = 200_000
+	numbered := func(what string) string {
+		var b []byte
+		for i := range n {
+			b = append(binary.LittleEndian.AppendUint32(append(b, 'J'), uint32(i)), what...)
+		}
+		return string(b)
+	}
+	dict := "}\x94(" + numbered("N") + "u" // memo 0
+	events := "]\x94(" + strings.Repeat("}(\x8c\x06action\x8c\x05alloc\x8c\x04sizeK\x05u", n/10) + "e"
+	blocks := "]\x94(" + strings.Repeat("}(\x8c\x04sizeK\x00\x8c\x05state\x8c\x08inactiveu", n/10) + "e"
+	const p4 = "\x80\x04"
+	for _, c := range []struct{ name, in, want string }{
+		{"a dict in a list", p4 + dict + "0](" + strings.Repeat("h\x00", n) + "e.", "item 0"},
+		{"a dict in a dict", p4 + dict + "0}(" + numbered("h\x00") + "u.", "no \"segments\""},
+		{"one trace of many devices", p4 + events + "0}(\x8c\x08segments]\x8c\x0ddevice_traces](" + strings.Repeat("h\x00", 4096) + "eu.", "another device"},
+		{"an entry many times", p4 + "}(\x8c\x06action\x8c\x05allocu\x940}(\x8c\x08segments]\x8c\x0ddevice_traces](](" + strings.Repeat("h\x00", n) + "eeu.", "twice"},
+		{"blocks of many segments", p4 + blocks + "0](" + strings.Repeat("}(\x8c\x0atotal_sizeK\x00\x8c\x06blocksh\x00u", n/10) + "e.", "two segments"},
+		{"a history of many blocks", p4 + dict + "\x85\x940](" + strings.Repeat("}(\x8c\x04sizeK\x00\x8c\x05state\x8c\x08inactive\x8c\x07historyh\x01u", n/10) + "e.", "item 0"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		_, err := readString(c.in)
+		took := time.Since(start)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+		if took > 5*time.Second {
+			t.Errorf("%s: %d bytes took %v", c.name, len(c.in), took)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 200<<20 {
+			t.Errorf("%s: %d bytes took %d MiB", c.name, len(c.in), used>>20)
+		}
+	}
+}
+
+// TestTraceOrder looks entries up in a trace that is not in the order of the file.
+func TestTraceOrder(t *testing.T) {
+	const p4, one = "\x80\x04", "}(\x8c\x06action\x8c\x05alloc\x8c\x04sizeK"
+	var made, order string
+	const n = 200
+	for i := range n {
+		made += one + string(rune(i%100)) + "uq" + string([]byte{byte(i)})
+	}
+	at := func(i int) int { return (i*7 + 3) % n }
+	for i := range n {
+		order += "h" + string([]byte{byte(at(i))})
+	}
+	s, err := readString(p4 + "](" + made + "e0}(\x8c\x08segments]\x8c\x0ddevice_traces](](" + order + "eeu.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &s.Traces[0]
+	if tr.Len() != n {
+		t.Fatalf("%d entries", tr.Len())
+	}
+	tr.Each(func(i int, e *TraceEvent) bool {
+		if want := int64(at(i) % 100); e.Size != want || tr.At(i).Size != want {
+			t.Fatalf("entry %d has %d and %d, want %d", i, e.Size, tr.At(i).Size, want)
+		}
+		return true
+	})
+	if tr.At(n) != (TraceEvent{}) || tr.At(-1) != (TraceEvent{}) {
+		t.Error("an entry that is not there is something")
+	}
+}
+
+// TestReadError checks that an error of the reader is told for what it is.
+func TestReadError(t *testing.T) {
+	folder, err := os.Open(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	if _, err := Read(folder, Options{}); err == nil || strings.Contains(err.Error(), "bytes") {
+		t.Errorf("a folder: %v", err)
 	}
 }

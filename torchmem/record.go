@@ -99,7 +99,7 @@ func (d *decoder) event(mask uint64) (ref, error) {
 	return mk(tagEvent, d.events.add(e)), nil
 }
 
-func (d *decoder) frame(mask uint64) ref {
+func (d *decoder) frame(mask uint64) (ref, error) {
 	var k frameKey
 	if r := d.field(mask, keyName); r.tag() == tagText {
 		k.name = uint32(r.n())
@@ -108,7 +108,7 @@ func (d *decoder) frame(mask uint64) ref {
 		k.file = uint32(r.n())
 	}
 	k.line, _ = d.signed(d.field(mask, keyLine))
-	return mk(tagFrame, int(d.frameNo(k)))
+	return mk(tagFrame, int(d.frameNo(k))), nil
 }
 
 func (d *decoder) frameNo(k frameKey) uint32 {
@@ -244,6 +244,10 @@ func (d *decoder) segment(mask uint64) (ref, error) {
 	if !ok {
 		return 0, d.fail("the blocks of a segment are no list: damaged")
 	}
+	// A list may be named many times in few bytes, but a block lies in one segment.
+	if d.placed += n; d.placed > len(d.blocks) {
+		return 0, d.fail("a block stands in two segments: damaged")
+	}
 	s.Blocks = make([]SnapshotBlock, 0, n)
 	d.slotRefs += int64(n) * 5 // what the copies take
 	next := s.Addr
@@ -269,13 +273,13 @@ func (d *decoder) segment(mask uint64) (ref, error) {
 	return mk(tagSegment, len(d.snap.Segments)-1), nil
 }
 
-func (d *decoder) annotation(mask uint64) ref {
+func (d *decoder) annotation(mask uint64) (ref, error) {
 	dev, _ := d.signed(d.field(mask, keyDevice))
 	d.snap.Annotations = append(d.snap.Annotations, Annotation{
 		Time: d.timeField(mask), Name: d.stringOf(d.field(mask, keyName)),
 		Stage: d.stringOf(d.field(mask, keyStage)), Device: dev,
 	})
-	return mk(tagNote, len(d.snap.Annotations)-1)
+	return mk(tagNote, len(d.snap.Annotations)-1), nil
 }
 
 // finish makes the snapshot out of the value that the pickle left.
@@ -316,10 +320,15 @@ func (d *decoder) finish(v ref) error {
 	if n > 1<<12 {
 		return fmt.Errorf("torchmem: traces of %d devices: damaged", n)
 	}
+	entries := 0
 	for i := range n {
 		t, err := d.trace(item(i))
 		if err != nil {
 			return fmt.Errorf("torchmem: trace of device %d: %w", i, err)
+		}
+		// A list may be named for many devices in few bytes, but an entry is of one device.
+		if entries += t.n; entries > d.events.n {
+			return fmt.Errorf("torchmem: trace of device %d: an entry stands there twice, or in the trace of another device: damaged", i)
 		}
 		d.snap.Traces = append(d.snap.Traces, t)
 	}
@@ -332,12 +341,15 @@ func (d *decoder) trace(r ref) (Trace, error) {
 	if !ok {
 		return t, fmt.Errorf("no list: damaged")
 	}
+	if n > d.events.n {
+		return t, fmt.Errorf("an entry stands there twice: damaged")
+	}
 	if n > 0 && d.listSlots[d.lists[r.n()].n()].n > 0 {
 		first := item(0)
 		if first.tag() != tagEvent {
 			return t, fmt.Errorf("entry 0 is none: damaged")
 		}
-		t.ranges, t.n = []eventRange{{first.n(), n}}, n
+		t.ranges, t.n = []eventRange{{first.n(), n, 0}}, n
 		return t, nil
 	}
 	for i := range n {
@@ -348,7 +360,7 @@ func (d *decoder) trace(r ref) (Trace, error) {
 		if k := len(t.ranges); k > 0 && t.ranges[k-1].from+t.ranges[k-1].n == e.n() {
 			t.ranges[k-1].n++
 		} else {
-			t.ranges = append(t.ranges, eventRange{e.n(), 1})
+			t.ranges = append(t.ranges, eventRange{e.n(), 1, t.n})
 		}
 		t.n++
 	}

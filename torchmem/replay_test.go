@@ -144,7 +144,7 @@ func traceOf(events []TraceEvent) Trace {
 	for _, e := range events {
 		st.add(e)
 	}
-	return Trace{store: st, ranges: []eventRange{{0, st.n}}, n: st.n}
+	return Trace{store: st, ranges: []eventRange{{0, st.n, 0}}, n: st.n}
 }
 
 // FuzzReplay replays entries that make no sense together. Whatever they are, blocks must cover their segments, levels

@@ -6,6 +6,8 @@
 // many events share a microsecond.
 package torchmem
 
+import "sort"
+
 // An Action is what one entry of a trace says.
 type Action uint8
 
@@ -136,13 +138,11 @@ func (t *Trace) Len() int { return t.n }
 
 // At is entry i, counted from 0.
 func (t *Trace) At(i int) TraceEvent {
-	for _, r := range t.ranges {
-		if i < r.n {
-			return *t.store.at(r.from + i)
-		}
-		i -= r.n
+	if i < 0 || i >= t.n {
+		return TraceEvent{}
 	}
-	return TraceEvent{}
+	k := sort.Search(len(t.ranges), func(k int) bool { return t.ranges[k].at > i }) - 1
+	return *t.store.at(t.ranges[k].from + i - t.ranges[k].at)
 }
 
 // Each calls f with every entry in order until it returns false.
@@ -211,7 +211,8 @@ type eventStore struct {
 	n      int
 }
 
-type eventRange struct{ from, n int }
+// An eventRange is n entries of a store from number from on; at is the place of the first in its trace.
+type eventRange struct{ from, n, at int }
 
 func (s *eventStore) at(i int) *TraceEvent { return &s.chunks[i/eventChunk][i%eventChunk] }
 
