@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"runtime"
+	"slices"
 
 	"nsysmem/nsysdb"
 )
@@ -298,6 +299,14 @@ func (a *analysis) joinCalls(work []*apiPart) {
 		if w.minStart != maxTime {
 			a.sawTime(w.minStart, w.maxEnd)
 		}
+	}
+	slices.SortFunc(a.failed, compareFailed)
+	for _, p := range a.procs {
+		p.failedAt = nil
+	}
+	for i := range a.failed {
+		f := &a.failed[i]
+		f.proc.failedAt = append(f.proc.failedAt, f.time)
 	}
 	a.launches = make([]int64, len(a.procs))
 	for i, v := range a.launchCount[:n] {

@@ -21,7 +21,6 @@ func (a *analysis) assemble() {
 		p.tracks = slices.DeleteFunc(p.tracks, (*track).idle)
 	}
 	a.countFailed()
-	slices.SortFunc(a.failed, compareFailed)
 	procs := slices.Clone(a.procs)
 	slices.SortFunc(procs, func(p, q *process) int { return cmp.Compare(p.gpid, q.gpid) })
 	for _, p := range procs {
@@ -311,22 +310,24 @@ func (a *analysis) ranges(out *Track, p *process, uses []*Use) {
 			continue
 		}
 		out.Ranges = append(out.Ranges, RangeUse{Name: w.name, Domain: a.domainName(s), TID: nsysdb.TID(s.thread.tid), Calls: w.calls,
-			Start: s.start, End: a.closed(s.end), Open: s.open, Contains: w.contains, Use: *uses[i]})
+			Start: s.start, End: a.closed(s.end), Duration: a.closed(s.end) - s.start, Open: s.open, Contains: w.contains, Use: *uses[i]})
 	}
 	if len(out.Ranges) == 0 {
 		return
 	}
-	ends := make(map[int32]int64)
+	ends, sums := make(map[int32]int64), make(map[int32]int64)
 	for _, c := range p.calls {
 		if p.rows[c.row].merged {
-			ends[c.row] = max(ends[c.row], a.closed(c.end))
+			end := a.closed(c.end)
+			ends[c.row] = max(ends[c.row], end)
+			sums[c.row] += end - c.start
 		}
 	}
 	k := 0
 	for i := range p.rows {
 		if w := &p.rows[i]; w.kind == rowRange && (!w.merged || uses[i].any()) {
 			if end, ok := ends[int32(i)]; ok {
-				out.Ranges[k].End = end
+				out.Ranges[k].End, out.Ranges[k].Duration = end, sums[int32(i)]
 			}
 			k++
 		}
@@ -357,13 +358,22 @@ func (a *analysis) failedAllocs(out *Track, p *process) {
 	if len(p.tracks) > 0 && p.tracks[0].device != out.Device {
 		return
 	}
+	var levels []int64 // the device level at each failed call of the process
+	if len(p.tracks) > 0 && a.rep.Collected.Memory {
+		if l := p.tracks[0].levels["device"]; l != nil {
+			levels = l.markAt
+		}
+	}
 	for i := range a.failed {
 		f := &a.failed[i]
 		if f.proc != p {
 			continue
 		}
 		iter, path := a.where(p, f.at)
-		x := FailedAlloc{Time: f.time, Duration: f.duration, TID: nsysdb.TID(f.tid), Call: callName(a.db.String(f.name)), Return: f.ret, Iteration: iter}
+		x := FailedAlloc{Time: f.time, Duration: f.duration, TID: nsysdb.TID(f.tid), Call: callName(a.db.String(f.name)), Return: f.ret, Iteration: iter, Level: -1}
+		if n := len(out.Failed); n < len(levels) {
+			x.Level = levels[n]
+		}
 		if iter >= 0 {
 			x.Phase = path
 		} else {

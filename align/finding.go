@@ -13,9 +13,12 @@ func (a *analysis) findings() {
 	a.doubts()
 	for _, t := range a.rep.Tracks {
 		if a.rep.Collected.Memory {
-			a.growth(t)
-			a.growthAllocated(t)
-			a.fragmentation(t)
+			driver := a.growth(t)
+			kept := a.growthAllocated(t)
+			pieces := a.fragmentation(t)
+			if driver >= 0 {
+				a.rep.Findings[driver].Advice = growthAdvice(t, a.rep.Findings[driver].Evidence, kept, pieces)
+			}
 			a.flat(t)
 			a.failures(t)
 		}
@@ -156,6 +159,7 @@ func (a *analysis) failures(t *Track) {
 			break
 		}
 	}
+	advice += "; a report does not hold the sizes that were asked for, a PyTorch memory snapshot does"
 	a.find(t, "failed_allocs", "error", text, advice,
 		map[string]any{"count": len(t.Failed), "last_ns": f.Time})
 }

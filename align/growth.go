@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"nsysmem/nsysdb"
 )
@@ -96,11 +97,12 @@ func (k *keeper) most() []keep {
 	return k.out
 }
 
-// growth tells of a device level that rises over the steady iterations, and in which phase the blocks were born that stay.
-func (a *analysis) growth(t *Track) {
+// growth tells of a device level that rises over the steady iterations, in which phases the blocks were born that stay,
+// and, with a snapshot, how much of it tensors need. It gives back the place of the finding; -1 for none.
+func (a *analysis) growth(t *Track) int {
 	r, grows := riseOf(t, t.Total.Memory.Peak, func(it *Iteration) *MemoryUse { return &it.Memory })
 	if !grows {
-		return
+		return -1
 	}
 	k := newKeeper(&r)
 	for _, raw := range a.allTracks() {
@@ -121,21 +123,61 @@ func (a *analysis) growth(t *Track) {
 	text := fmt.Sprintf("the device level grows by %s from %s to %s, %s an iteration at the median", size(r.grown), r.since.Name, r.last.Name, size(r.median))
 	evidence := map[string]any{"grown_bytes": r.grown, "median_bytes": r.median, "since": r.since.Index, "phase": "", "phase_bytes": int64(0)}
 	if most := k.most(); len(most) > 0 && most[0].phase != "" {
-		text += fmt.Sprintf(", most of it in %s", most[0].phase)
 		evidence["phase"], evidence["phase_bytes"] = most[0].phase, most[0].bytes
+		for i, x := range most[:min(len(most), growthPhases)] {
+			lead := ", %s in %s"
+			if i == 0 {
+				lead = ": %s in blocks born in %s"
+			}
+			text += fmt.Sprintf(lead, size(x.bytes), cmp.Or(x.phase, "no range"))
+		}
 	}
-	advice := "look at the blocks in Live at end that were born in these iterations; with a caching allocator, a PyTorch memory snapshot tells growth of tensors from fragmentation"
-	if t.Tensors != nil && t.Tensors.From == "snapshot" {
-		advice = "the findings on tensors and on the cache say which of the two it is: tensors that are kept, or a cache that grows because its free blocks do not fit"
+	if n, ok := needOf(t, &r); ok {
+		text += n.text(&r)
+		evidence["allocated_peak_from_bytes"], evidence["allocated_peak_to_bytes"] = n.from, n.to
+		evidence["need_bytes"], evidence["cache_bytes"], evidence["outside_bytes"] = n.need, n.cache, n.outside
 	}
-	a.find(t, "growth", "warn", text, advice, evidence)
+	a.find(t, "growth", "warn", text, "", evidence)
+	return len(a.rep.Findings) - 1
 }
 
-// growthAllocated tells of tensors that stay: under a caching allocator the driver's level may be flat all the while.
-func (a *analysis) growthAllocated(t *Track) {
+// growthPhases is how many phases the finding names in which blocks were born that stay.
+const growthPhases = 3
+
+// growthAdvice says what to do about a device level that grows. It speaks of other findings on the track only where there
+// are such.
+func growthAdvice(t *Track, evidence map[string]any, kept, pieces bool) string {
+	if t.Tensors == nil || t.Tensors.From != "snapshot" {
+		where := ""
+		if phase, _ := evidence["phase"].(string); phase != "" {
+			where = ", Phase " + phase
+		}
+		return "in the sheet Allocations, filter for these iterations" + where + " and look for blocks that are freed in no or a later iteration; with a caching allocator, a PyTorch memory snapshot tells growth of tensors from fragmentation"
+	}
+	var parts []string
+	if kept {
+		parts = append(parts, "tensors are kept from one iteration to the next: the finding on them says which")
+	} else if need, ok := evidence["need_bytes"].(int64); ok && need > 0 {
+		parts = append(parts, "look for what gets larger from step to step, such as images or sequences: the peak of the largest is what the card must hold")
+	}
+	if cache, ok := evidence["cache_bytes"].(int64); pieces {
+		parts = append(parts, "the finding on the cache says what lies in pieces and which settings to try")
+	} else if ok && cache > 0 {
+		parts = append(parts, "nsysmem whatif says what the cache would hold under other settings")
+	}
+	grown, _ := evidence["grown_bytes"].(int64)
+	if outside, ok := evidence["outside_bytes"].(int64); ok && tells(outside, grown) {
+		parts = append(parts, "the table Memory outside PyTorch says which calls took that part")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// growthAllocated tells of tensors that stay: under a caching allocator the driver's level may be flat all the while. It
+// says whether there are such.
+func (a *analysis) growthAllocated(t *Track) bool {
 	ten := t.Tensors
 	if ten == nil || ten.From != "snapshot" {
-		return
+		return false
 	}
 	peak := int64(0)
 	for i := range t.Levels {
@@ -152,7 +194,7 @@ func (a *analysis) growthAllocated(t *Track) {
 		return nil
 	})
 	if !grows {
-		return
+		return false
 	}
 	k := newKeeper(&r)
 	for i := range ten.Blocks {
@@ -165,7 +207,7 @@ func (a *analysis) growthAllocated(t *Track) {
 	}
 	// Tensors that merely get larger, with the length of a sequence say, are no leak.
 	if 2*sum < r.grown {
-		return
+		return false
 	}
 	text := fmt.Sprintf("tensors grow by %s from %s to %s, %s an iteration at the median", size(r.grown), r.since.Name, r.last.Name, size(r.median))
 	phase, frame := most[0].phase, most[0].frame
@@ -175,11 +217,47 @@ func (a *analysis) growthAllocated(t *Track) {
 	if frame != "" {
 		text += " at " + frame
 	}
-	text += fmt.Sprintf(" (%d blocks, %s)", most[0].blocks, size(most[0].bytes))
+	text += fmt.Sprintf(" (%s, %s)", plural(most[0].blocks, "block"), size(most[0].bytes))
 	a.find(t, "growth_allocated", "warn", text,
-		"something keeps these tensors from one iteration to the next, such as a list of losses or outputs: keep loss.item() or a detached copy on the CPU instead; the sheet Tensors lists them without an end",
+		"something keeps these tensors from one iteration to the next, such as a list of losses or outputs: keep loss.item() or a detached copy on the CPU instead; "+keptFilter(ten.Blocks, phase, frame),
 		map[string]any{"grown_bytes": r.grown, "median_bytes": r.median, "since": r.since.Index, "phase": phase, "frame": frame,
 			"blocks": most[0].blocks, "phase_bytes": most[0].bytes})
+	return true
+}
+
+// keptFilter says how to find kept blocks in the workbook. An end does not tell them: a list goes when the loop is over.
+func keptFilter(blocks []TensorBlock, phase, frame string) string {
+	n, bytes, unknown := 0, int64(0), 0
+	for i := range blocks {
+		if b := &blocks[i]; b.Phase == phase && b.Frame == frame && b.Lifetime > 1 {
+			n, bytes = n+1, bytes+b.Bytes
+			if b.Category == "unknown" {
+				unknown++
+			}
+		}
+	}
+	s := "in the sheet Tensors, filter for a Lifetime of more than 1 iteration"
+	if phase != "" {
+		s += ", born in phase " + phase
+	} else {
+		s += ", born in no phase"
+	}
+	if frame == "" {
+		frame = NoFrame
+	}
+	s += fmt.Sprintf(", Frame %s: %s of %s together, those of the last iterations not among them", frame, plural(n, "block"), size(bytes))
+	if 2*unknown > n {
+		s += "; their category is unknown, as is that of whatever is kept from one iteration to the next and is neither parameter, gradient nor optimizer state"
+	}
+	return s
+}
+
+// plural is a number of things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 const (
@@ -198,11 +276,11 @@ func (c *Cache) Misfit() bool {
 }
 
 // fragmentation tells of free bytes that did not help: at requests that failed, and at segments that were added although
-// as much was free.
-func (a *analysis) fragmentation(t *Track) {
+// as much was free. It says whether there was that.
+func (a *analysis) fragmentation(t *Track) bool {
 	ten := t.Tensors
 	if ten == nil || ten.From != "snapshot" {
-		return
+		return false
 	}
 	const advice = "nsysmem whatif tries other settings of the allocator on this snapshot; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True is the first to try"
 	failed, late, misfits := 0, 0, 0
@@ -243,6 +321,7 @@ func (a *analysis) fragmentation(t *Track) {
 	switch {
 	case failed > 0:
 		a.find(t, "fragmentation", "error", fmt.Sprintf("%d requests failed though as many bytes lay free in the cache, the last one: %s", failed, put(last)), advice, evidence)
+		return true
 	case misfits > 0 && reserved > 0 && wasteShare*(reserved-allocated) >= reserved:
 		severity := "info"
 		if late > 0 {
@@ -250,7 +329,9 @@ func (a *analysis) fragmentation(t *Track) {
 		}
 		a.find(t, "fragmentation", severity, fmt.Sprintf("the cache is fragmented: %s reserved at its peak where tensors need %s at theirs, and %d of %d segments were added though as many bytes as asked for lay free, %d of them in steady iterations; the widest gap: %s",
 			size(reserved), size(allocated), misfits, len(ten.Growth), late, put(worst)), advice, evidence)
+		return true
 	}
+	return false
 }
 
 // spot names an iteration and a phase in a sentence.

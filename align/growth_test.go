@@ -40,7 +40,7 @@ func TestGrowthAllocated(t *testing.T) {
 		// A gradient that each step replaces, and what stays.
 		tr.Tensors.Blocks = append(tr.Tensors.Blocks, TensorBlock{Start: at + 10, End: at + 110, Counted: 50 * mib, Phase: "backward", Frame: "t.py:9 step"})
 		if i >= 2 {
-			tr.Tensors.Blocks = append(tr.Tensors.Blocks, TensorBlock{Start: at + 5, End: Never, Counted: 3 * mib, Phase: "forward", Frame: "t.py:7 keep"})
+			tr.Tensors.Blocks = append(tr.Tensors.Blocks, TensorBlock{Start: at + 5, End: Never, Bytes: 3 * mib, Counted: 3 * mib, Lifetime: 7 - i, Phase: "forward", Frame: "t.py:7 keep"})
 		}
 	}
 	tr.Tensors.Blocks[len(tr.Tensors.Blocks)-2].End = Never
@@ -52,6 +52,9 @@ func TestGrowthAllocated(t *testing.T) {
 		if got := f.Evidence[key]; got != want {
 			t.Errorf("%s is %v, want %v", key, got, want)
 		}
+	}
+	if want := "Lifetime of more than 1 iteration, born in phase forward, Frame t.py:7 keep: 4 blocks of 12 MiB"; !strings.Contains(f.Advice, want) {
+		t.Errorf("advice %q, want %q", f.Advice, want)
 	}
 	if !strings.Contains(f.Text, "born in forward at t.py:7 keep") {
 		t.Errorf("text %q", f.Text)
@@ -68,6 +71,58 @@ func TestGrowthAllocated(t *testing.T) {
 	}
 	if f := findingsOf(leveled(8, func(i int) int64 { return int64(i&1) * mib }))["growth_allocated"]; f != nil {
 		t.Errorf("found %q where the level goes up and down", f.Text)
+	}
+}
+
+// rising makes a track of six iterations whose device level grows by 10 MiB in each steady one; peak gives the allocated
+// level's peak.
+func rising(peak func(i int) int64) *Track {
+	t := leveled(6, func(int) int64 { return 20 * mib })
+	t.Total.Memory.Peak = 200 * mib
+	for i := range t.Iterations {
+		it := &t.Iterations[i]
+		it.Other[0].Peak = peak(i)
+		start := int64(90+10*i) * mib
+		it.Memory = MemoryUse{Start: start, End: start + 10*mib, Net: 10 * mib, Peak: start + 10*mib}
+		it.Other = append(it.Other, LevelUse{Level: "reserved", MemoryUse: MemoryUse{Start: start - 4*mib, End: start + 6*mib}})
+	}
+	return t
+}
+
+func TestGrowthParts(t *testing.T) {
+	for _, c := range []struct {
+		name                 string
+		peak                 func(i int) int64
+		outside              int64 // that the last iteration takes outside PyTorch
+		need, cache          int64
+		says, advice, silent string
+	}{
+		{"need", func(i int) int64 { return int64(40+20*i) * mib }, 0, 50 * mib, 0, "from 40 MiB before step 1 to 140 MiB in step 5; of the growth, all is that", "gets larger", "cache"},
+		{"both", func(i int) int64 { return int64(40+6*i) * mib }, 0, 30 * mib, 20 * mib, "30 MiB is that, 20 MiB is cache", "gets larger", "outside"},
+		{"cache", func(int) int64 { return 40 * mib }, 0, 0, 50 * mib, "does not rise (40 MiB): 50 MiB is cache", "nsysmem whatif", "gets larger"},
+		{"outside", func(int) int64 { return 40 * mib }, 10 * mib, 0, 40 * mib, "40 MiB is cache that lies in pieces, 10 MiB was taken outside", "Memory outside PyTorch", "gets larger"},
+	} {
+		tr := rising(c.peak)
+		tr.Iterations[5].Other[1].End -= c.outside
+		a := &analysis{rep: &Report{Tracks: []*Track{tr}, Collected: Collected{Memory: true}}}
+		if i := a.growth(tr); i >= 0 {
+			f := &a.rep.Findings[i]
+			f.Advice = growthAdvice(tr, f.Evidence, a.growthAllocated(tr), a.fragmentation(tr))
+		}
+		f := hasFinding(a.rep, "growth")
+		if f == nil {
+			t.Fatalf("%s: no finding", c.name)
+		}
+		if f.Evidence["need_bytes"] != c.need || f.Evidence["cache_bytes"] != c.cache || f.Evidence["outside_bytes"] != c.outside {
+			t.Errorf("%s: %v", c.name, f.Evidence)
+		}
+		if !strings.Contains(f.Text, c.says) || strings.Contains(f.Text+f.Advice, c.silent) || !strings.Contains(f.Advice, c.advice) {
+			t.Errorf("%s: %s → %s", c.name, f.Text, f.Advice)
+		}
+		// Advice names no finding that is not there.
+		if strings.Contains(f.Advice, "finding") {
+			t.Errorf("%s: %s", c.name, f.Advice)
+		}
 	}
 }
 

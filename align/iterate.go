@@ -122,7 +122,7 @@ func (a *analysis) settle(p *process, fams []*family, f *family) {
 	for _, f := range fams {
 		share := f.share
 		a.rep.Families = append(a.rep.Families, Family{PID: p.pid, TID: nsysdb.TID(f.thread.tid), Domain: a.domainName(&a.spans[f.members[0]]),
-			Pattern: f.pattern, Count: len(f.members), Total: f.total, Launches: share, Chosen: f.chosen, Why: f.why})
+			Pattern: f.pattern, Count: len(f.members), Total: f.total, Launches: share, Chosen: f.chosen, Why: f.why, Operator: f.operator})
 	}
 }
 

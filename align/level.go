@@ -59,6 +59,8 @@ type levelSweep struct {
 	due     int64      // time of the next begin or end
 	level   int64      // bytes above the baseline
 	changes int64      // events so far
+	marks   []int64    // times at which the level is wanted, rising
+	markAt  []int64    // bytes; the level just before each of marks
 	peakN   int64      // number of changes with which the peak was reached
 	out     Level
 	vmm     bool // has memory that was mapped rather than allocated
@@ -67,6 +69,9 @@ type levelSweep struct {
 func newLevelSweep(name string, p *process, byEnd []int32, start int64) *levelSweep {
 	s := &levelSweep{name: name, calls: p.calls, byEnd: byEnd, use: make([]callUse, len(p.calls)),
 		count: make([]rowCount, len(p.rows)+1), out: Level{Kind: name, PeakAt: start}}
+	if name == "device" {
+		s.marks = p.failedAt
+	}
 	s.schedule()
 	return s
 }
@@ -89,12 +94,17 @@ func (s *levelSweep) schedule() {
 	if s.nextE < len(s.byEnd) {
 		s.due = min(s.due, s.calls[s.byEnd[s.nextE]].end)
 	}
+	if n := len(s.markAt); n < len(s.marks) {
+		s.due = min(s.due, s.marks[n])
+	}
 }
 
 // advance begins and ends the calls that do so at t or before.
 func (s *levelSweep) advance(t int64) {
 	for s.due <= t && s.due != maxTime {
-		if s.nextB < len(s.calls) && s.calls[s.nextB].start == s.due {
+		if n := len(s.markAt); n < len(s.marks) && s.marks[n] == s.due {
+			s.markAt = append(s.markAt, s.level)
+		} else if s.nextB < len(s.calls) && s.calls[s.nextB].start == s.due {
 			i := int32(s.nextB)
 			s.use[i] = callUse{start: s.level, end: s.level, peak: s.level, peakAt: s.due}
 			s.open = append(s.open, i)
@@ -144,6 +154,9 @@ func (s *levelSweep) finish() {
 	for i := range s.use {
 		u := &s.use[i]
 		u.start, u.end, u.peak = u.start+base, u.end+base, u.peak+base
+	}
+	for i := range s.markAt {
+		s.markAt[i] += base
 	}
 	s.out.Peak += base
 	s.out.End = s.level + base

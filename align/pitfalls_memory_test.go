@@ -200,9 +200,9 @@ func TestFailedAllocation(t *testing.T) {
 	tr := onlyTrack(t, rep)
 	var got []string
 	for _, f := range tr.Failed {
-		got = append(got, fmt.Sprint(f.Time, " ", f.Call, " ", f.Return, " ", f.Iteration, " ", f.Phase, f.Range))
+		got = append(got, fmt.Sprint(f.Time, " ", f.Call, " ", f.Return, " ", f.Iteration, " ", f.Phase, f.Range, " ", f.Level))
 	}
-	want := []string{"2160 cudaMalloc 2 1 forward", "2450 cudaMalloc 2 1 optimizer", "2460 cudaMallocHost 2 1 optimizer", "2950 cudaMalloc 2 -1 "}
+	want := []string{"2160 cudaMalloc 2 1 forward 2000", "2450 cudaMalloc 2 1 optimizer 2000", "2460 cudaMallocHost 2 1 optimizer 2000", "2950 cudaMalloc 2 -1  2000"}
 	if !slices.Equal(got, want) {
 		t.Errorf("failed: %q, want %q", got, want)
 	}
@@ -216,6 +216,22 @@ func TestFailedAllocation(t *testing.T) {
 		t.Errorf("findings %+v", rep.Findings)
 	}
 	checkLaws(t, tr)
+
+	// Levels are those just before the call, on top of what was there before the report.
+	s = newScript(t)
+	s.alloc(100, tid(procP, 1), 1, 0x1000, 1000)
+	s.free(200, tid(procP, 1), 2, 0x1000, 1000)
+	s.free(300, tid(procP, 1), 3, 0x2000, 70)
+	for i, at := range []int64{50, 100, 150, 200, 201, 400} {
+		s.rts = append(s.rts, rtRow{at, at + 1, tid(procP, 1), int64(10 + i), "cudaMalloc_v3020", 2})
+	}
+	got = got[:0]
+	for _, f := range onlyTrack(t, s.report(Options{})).Failed {
+		got = append(got, fmt.Sprint(f.Level))
+	}
+	if want := []string{"70", "70", "1070", "1070", "70", "0"}; !slices.Equal(got, want) {
+		t.Errorf("levels %q, want %q", got, want)
+	}
 }
 
 func TestPhaseWithoutEvents(t *testing.T) {

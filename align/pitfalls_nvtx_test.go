@@ -295,8 +295,11 @@ func TestLibraryRangesAreNoIterations(t *testing.T) {
 		if tr.IterationsFrom.Why == "" {
 			t.Errorf("%s: nothing says why", names[0])
 		}
+		for _, r := range tr.Ranges {
+			equal(t, r.Name+": sum of its calls", r.Duration, int64(50*r.Calls))
+		}
 		for _, f := range rep.Families {
-			if f.Chosen || f.Why == "" {
+			if f.Chosen || f.Why == "" || !f.Operator {
 				t.Errorf("family %+v", f)
 			}
 		}

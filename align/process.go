@@ -28,6 +28,7 @@ type process struct {
 	found    *period.Result // what a search in the GPU work found; nil where none was made
 	ops      *opList        // kept to compare the search with the ranges
 	apiSeen  bool           // has API calls
+	failedAt []int64        // ns; starts of the calls that were to allocate and failed, rising
 }
 
 // A thread is one thread that has ranges.

@@ -221,6 +221,7 @@ type RangeUse struct {
 	Calls    int   // 1, but for a framework's operators, which share one row a name
 	Start    int64 // ns; of the first
 	End      int64 // ns; of the last
+	Duration int64 // ns; sum over the calls: less than End less Start where they are several
 	Open     bool  // never closed
 	Contains int   // iterations that lie inside it
 	Use
@@ -245,6 +246,7 @@ type FailedAlloc struct {
 	Iteration int    // place in Track.Iterations; -1 for none
 	Phase     string // path; empty for none
 	Range     string // outermost range where outside any iteration; empty for none
+	Level     int64  // bytes; the track's device level just before the call; -1 where memory was not collected. The call itself does not say how much it asked for
 }
 
 // Never is the End of a block that was not freed in the report, and the Start of one that was live before it.
@@ -321,6 +323,7 @@ type Family struct {
 	Launches float64 // share of the process's launches that fall within, 0 to 1
 	Chosen   bool
 	Why      string // why it was or was not chosen
+	Operator bool   // a framework's or library's own ranges: never found to be iterations
 }
 
 // A Finding is something that the user should know, with advice.

@@ -170,6 +170,7 @@ func (a *analysis) outside(t *track, m *match, ten *Tensors) *Outside {
 		b := &t.blocks[i]
 		if b.kind == nsysdb.KindDeviceStatic && b.end == Never {
 			out.Static += b.bytes
+			out.Blocks++
 		}
 		if b.kind != nsysdb.KindDevice || inside(b) {
 			continue

@@ -116,7 +116,8 @@ type Cache struct {
 type Outside struct {
 	Bytes  int64   // device memory live at the end of the report
 	Peak   int64   // highest sum of it
-	Static int64   // bytes of device-static memory, such as modules' variables, live at the end; not in Bytes
+	Static int64   // bytes of device-static memory, such as modules' variables, live at the end; not in Bytes, Peak and Takers
+	Blocks int     // of Static
 	Takers []Taker // largest first
 }
 
@@ -129,6 +130,10 @@ type Taker struct {
 	Bytes     int64 // allocated
 	Live      int64 // bytes of those that are live at the end
 }
+
+// NoFrame is the name of the share of blocks that no line of the program asked for, as far as their stacks tell: a backward
+// pass runs on a thread of its own, without Python.
+const NoFrame = "(no Python frame)"
 
 // CategoryNames are the names of the categories, in the order in which they are shown.
 var CategoryNames = []string{"parameter", "optimizer state", "gradient", "activation", "input", "autograd detail", "temporary", "unknown"}
@@ -261,7 +266,7 @@ func hold(blocks []TensorBlock, at int64) Holding {
 		h.Bytes += b.Bytes
 		name := b.Frame
 		if name == "" {
-			name = "(unknown)"
+			name = NoFrame
 		}
 		frame.add(name, b.Bytes)
 		name = b.Phase

@@ -72,6 +72,21 @@ func checkWhatIf(t testing.TB, w *WhatIf) {
 				t.Errorf("recorded with %q, the row says %q", w.Recorded, s.Conf)
 			}
 		}
+		if s.IsRecorded && s.PeakReserved == w.Measured {
+			// The run's own trace says what lay unused when tensors held most.
+			most := torchmem.Step{Allocated: w.Replay.StartAllocated, Reserved: w.Replay.StartReserved}
+			for _, step := range w.Replay.Steps {
+				if step.Allocated > most.Allocated {
+					most = step
+				}
+			}
+			if got := most.Reserved - most.Allocated; s.CacheAtPeak != got || s.PeakAllocated != most.Allocated {
+				t.Errorf("%q: %d bytes of cache at %d allocated, the trace has %d at %d", s.Conf, s.CacheAtPeak, s.PeakAllocated, got, most.Allocated)
+			}
+		}
+		if s.CacheAtPeak < 0 || s.CacheAtPeak > s.LargestGap {
+			t.Errorf("%q: %d bytes of cache at the peak of tensors, %d at most", s.Conf, s.CacheAtPeak, s.LargestGap)
+		}
 		if s.PeakAllocated > s.PeakReserved || s.LargestGap > s.PeakReserved || s.ReservedRange[0] > s.PeakReserved || s.ReservedRange[1] < s.PeakReserved {
 			t.Errorf("%q: allocated %d, reserved %d in %v, gap %d", s.Conf, s.PeakAllocated, s.PeakReserved, s.ReservedRange, s.LargestGap)
 		}

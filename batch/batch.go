@@ -11,6 +11,9 @@
 // each takes a Shard. A result is made in a folder of its own, and its files are renamed into place, the record of it
 // last. A process that ends at any moment leaves whole files and is started again to do what is missing. The comparison
 // is made from the records alone, and depends on nothing but the list of reports and what is in them.
+//
+// A folder may be used again with another list or for more outputs. Nothing is removed but by Prune, or to be replaced by
+// a newer result of the same report: what the list no longer names stays, and keeps its name from others.
 package batch
 
 import (
@@ -38,7 +41,9 @@ type Options struct {
 	Shard       Shard          // which share of the reports to do; the zero value is all
 
 	Version  string // of the program; a result of another version is done again
-	Settings string // what Analyze depends on; a result with other settings is done again
+	Settings string // what Analyze depends on; results with other settings cannot be compared with these
+	Given    string // what the user gave of Settings, for messages
+	Redo     bool   // replace results that were made with other settings; else Run refuses with ErrSettings
 
 	// Analyze aligns an open report. given is its path as the user gave it.
 	Analyze func(ctx context.Context, r *export.Report, given string, o align.Options) (*align.Report, error)
@@ -52,14 +57,16 @@ type Options struct {
 	Warn     func(string)   // told what does not stop the batch, from one goroutine at a time; may be nil
 }
 
-// settings are all that a result depends on beside its report and the version.
+// settings are all that the figures of a result depend on beside its report and the version.
 func (o *Options) settings() string {
 	rank := ""
 	if o.RankPattern != nil {
 		rank = o.RankPattern.String()
 	}
-	return fmt.Sprintf("plot=%t workbook=%t allocations=%t rank=%q %s", o.Plot, o.Workbook, o.Allocations, rank, o.Settings)
+	return fmt.Sprintf("rank=%q %s", rank, o.Settings)
 }
+
+func (o *Options) extras() extras { return extras{o.Plot, o.Workbook, o.Allocations} }
 
 func (o *Options) warn(format string, args ...any) {
 	if o.Warn != nil {
@@ -85,12 +92,12 @@ type Failure struct {
 
 // An Outcome is what came of a batch or a share of it.
 type Outcome struct {
-	Done     int // reports with a result, those kept from before too
-	Kept     int
-	Failed   []Failure
-	Missing  []Input  // reports without a result, of a merge
-	Files    []string // comparison files that were written
-	Warnings []string
+	Done    int // reports with a result, those kept from before too
+	Kept    int
+	Failed  []Failure
+	Missing []Input  // reports without a result, of a merge
+	Others  int      // reports of earlier lists whose results are in the folder, of a merge
+	Files   []string // comparison files that were written
 }
 
 // An Input is a report of a batch.
@@ -116,4 +123,12 @@ func (in *Input) partition(out, table string) string {
 const partition = "run="
 
 func stateDir(out string) string           { return filepath.Join(out, ".nsysmem") }
-func (in *Input) record(out string) string { return filepath.Join(stateDir(out), in.Name+".record") }
+func (in *Input) record(out string) string { return filepath.Join(stateDir(out), in.Name+recordEnd) }
+
+// earlier is where a record lies while a newer result takes its place.
+func (in *Input) earlier(out string) string { return filepath.Join(stateDir(out), in.Name+earlierEnd) }
+
+const (
+	recordEnd  = ".record"
+	earlierEnd = ".earlier"
+)

@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -340,5 +341,69 @@ func TestPlanPaths(t *testing.T) {
 	p, err := readPlan(o.Out)
 	if err != nil || !slices.Equal(p.Reports, in) {
 		t.Errorf("got %v, %v, want %v", p.Reports, err, in)
+	}
+}
+
+// TestKeepNames checks on random lists that names which are in use stay, that no two results share one, and that all shares
+// of a batch come to the same plan, before and after the first of them has written it.
+func TestKeepNames(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	for range 40 {
+		o := Options{Out: t.TempDir()}
+		if err := os.MkdirAll(stateDir(o.Out), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		held := map[string]string{} // paths by name of what has a result
+		for range 5 {
+			var list []string
+			for _, d := range []string{"a", "a/x", "b", "b/x"} {
+				for _, f := range []string{"r1", "R1", "r2"} {
+					if random.IntN(2) == 0 {
+						list = append(list, d+"/"+f+".sqlite")
+					}
+				}
+			}
+			var first []byte
+			for share := range 2 {
+				in := inputs(list...)
+				for i := range in {
+					in[i].Size = int64(crc32.ChecksumIEEE([]byte(in[i].Path))) // each is another file
+				}
+				setNames(in)
+				if p, err := readPlan(o.Out); err == nil {
+					p.keepNames(o.Out, in)
+				}
+				if err := writePlan(in, &o); err != nil {
+					t.Fatal(err)
+				}
+				data, err := os.ReadFile(planPath(o.Out))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if share == 0 {
+					first = data
+				} else if string(first) != string(data) {
+					t.Fatalf("the second share has another plan:\n%s\n%s", first, data)
+				}
+				for i := range in {
+					key := strings.ToLower(in[i].Name)
+					if had, ok := held[key]; ok && had != in[i].Path {
+						t.Fatalf("%s takes the name of %s", in[i].Path, had)
+					}
+					if random.IntN(3) == 0 { // this one is still to be done
+						continue
+					}
+					held[key] = in[i].Path
+					f, err := os.Create(in[i].record(o.Out))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := (&record{recordHead: recordHead{Input: in[i], Outputs: []file{{"reports/x.json", 1}}}}).write(f); err != nil {
+						t.Fatal(err)
+					}
+					f.Close()
+				}
+			}
+		}
 	}
 }

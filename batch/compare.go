@@ -88,7 +88,7 @@ func compare(out string, p *plan) (*comparison, error) {
 			return nil, err
 		}
 		switch {
-		case err != nil || !r.rec.current(in, p.Version, p.Settings):
+		case err != nil || !r.rec.current(in, p.Version, p.Settings, p.Extras):
 			c.missing = append(c.missing, *in)
 			c.all = append(c.all, bar{label: in.Name, ref: -1, failed: true})
 			continue

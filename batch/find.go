@@ -49,6 +49,9 @@ func Find(args []string, o *Options) ([]Input, error) {
 		}
 	}
 	setNames(inputs)
+	if p, err := readPlan(o.Out); err == nil {
+		p.keepNames(o.Out, inputs)
+	}
 	setRanks(inputs, o.RankPattern)
 	return inputs, nil
 }

@@ -20,54 +20,68 @@ import (
 // do makes the result of one report. reason is why the report failed; err is why the batch cannot go on.
 //
 //  1. The files and the record are made in a stage.
-//  2. The record of an earlier result is removed: from here until step 5 there is no result.
+//  2. The record of an earlier result is put aside: from here until step 5 there is no result, but what there was is known.
 //  3. The files get their names.
 //  4. Files of the earlier result that the new one lacks are removed.
-//  5. The record gets its name.
+//  5. The record gets its name, and the earlier one is removed.
 //
-// A process that ends between any two steps leaves a report that is done again.
+// A process that ends between any two steps leaves a report that is done again. The result has what the earlier one had,
+// so that all of it is of one state of the report. Of a report that fails the earlier files stay: they may be all that is
+// left of it.
 func do(ctx context.Context, in Input, o *Options) (reason, err error) {
 	s, err := newStage(o.Out, in.Name)
 	if err != nil {
 		return nil, err
 	}
 	defer s.remove()
-	rec, reason := attempt(ctx, in, o, s)
+	old := before(&in, o.Out)
+	rec, reason := attempt(ctx, in, o.keeping(old), s)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return reason, finish(in, o, s, rec, reason)
+	return finish(in, o, s, old, rec, reason)
 }
 
 // fail makes the result of a report that failed for a reason.
-func fail(in Input, o *Options, reason error) error {
+func fail(in Input, o *Options, reason error) (told, err error) {
 	s, err := newStage(o.Out, in.Name)
 	if err != nil {
-		return err
+		return reason, err
 	}
 	defer s.remove()
-	return finish(in, o, s, nil, reason)
+	return finish(in, o, s, before(&in, o.Out), nil, reason)
 }
 
-// finish takes the steps of do that follow the first.
-func finish(in Input, o *Options, s *stage, rec *record, reason error) (err error) {
+// finish takes the steps of do that follow the first. told is the reason with what becomes of an earlier result.
+func finish(in Input, o *Options, s *stage, old *recordHead, rec *record, reason error) (told, err error) {
 	if reason != nil {
 		s.drop()
-		rec = &record{recordHead: recordHead{Input: in, Error: reason.Error()}}
+		rec = &record{recordHead: recordHead{Input: in}}
+		if old != nil && len(old.Outputs) > 0 {
+			reason = fmt.Errorf("%w (its files in the batch's folder are from before)", reason)
+			rec.Outputs = old.Outputs
+		}
+		rec.Error = reason.Error()
 	}
-	rec.Version, rec.Settings = o.Version, o.settings()
-	if rec.Outputs, err = s.outputs(); err != nil {
-		return fmt.Errorf("batch: %w", err)
+	rec.Version, rec.Settings, rec.Extras = o.Version, o.settings(), o.keeping(old).extras()
+	if reason == nil {
+		if rec.Outputs, err = s.outputs(); err != nil {
+			return reason, fmt.Errorf("batch: %w", err)
+		}
 	}
-	name := in.record(o.Out)
-	err = s.file(name, rec.write)
+	return reason, replace(in, o, s, old, rec)
+}
+
+// replace puts a record and the files of a stage in the place of an earlier result.
+func replace(in Input, o *Options, s *stage, old *recordHead, rec *record) error {
+	name, aside := in.record(o.Out), in.earlier(o.Out)
+	err := s.file(name, rec.write)
 	if err == nil {
 		err = s.sync()
 	}
 	last := len(s.files) - 1
-	old, _ := readHead(name)
 	if err == nil {
-		err = removeFile(name)
+		err = putAside(name, aside)
 	}
 	if err == nil {
 		err = place(s.files[:last])
@@ -78,10 +92,21 @@ func finish(in Input, o *Options, s *stage, rec *record, reason error) (err erro
 	if err == nil {
 		err = place(s.files[last:])
 	}
+	if err == nil {
+		err = removeFile(aside)
+	}
 	if err != nil {
 		return fmt.Errorf("batch: %q: %w", in.Path, err)
 	}
 	return nil
+}
+
+// putAside gives a record that can be read another name. One that cannot is removed: it would hide what was put aside before.
+func putAside(name, aside string) error {
+	if _, err := readHead(name); err != nil {
+		return removeFile(name)
+	}
+	return os.Rename(name, aside)
 }
 
 // removeOld removes files of an earlier result that the new one does not have.

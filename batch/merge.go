@@ -6,18 +6,15 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"nsysmem/render/plot"
 	"nsysmem/render/workbook"
 )
 
-// Merge compares what the shares of a batch have finished: it writes batch.xlsx and batch.png, and removes from the data
-// set the runs that are not of this batch. It reads the records alone, never a report. The same results give the same
-// bytes, whoever made them.
+// Merge compares what the shares of a batch have finished: it writes batch.xlsx and batch.png. It reads the records alone,
+// never a report. The same results give the same bytes, whoever made them.
 func Merge(ctx context.Context, out string) (*Outcome, error) {
 	p, err := readPlan(out)
 	if err != nil {
@@ -27,7 +24,7 @@ func Merge(ctx context.Context, out string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Outcome{Done: len(c.runs), Failed: c.failed, Missing: c.missing}
+	result := &Outcome{Done: len(c.runs), Failed: c.failed, Missing: c.missing, Others: len(p.Others)}
 	if err := c.spreadGroups(); err != nil {
 		return nil, err
 	}
@@ -75,31 +72,7 @@ func Merge(ctx context.Context, out string) (*Outcome, error) {
 		return nil, fmt.Errorf("batch: %w", err)
 	}
 	result.Files = []string{book, picture}
-	return result, dropPartitions(out, p)
-}
-
-// dropPartitions removes runs of an earlier batch from the data set: their own file, and the folder where nothing else is
-// in it. Those of reports that are being done elsewhere are in the plan and stay.
-func dropPartitions(out string, p *plan) error {
-	names := make(map[string]bool, len(p.Reports))
-	for i := range p.Reports {
-		names[p.Reports[i].Name] = true
-	}
-	found, err := filepath.Glob(filepath.Join(escapeGlob(filepath.Join(out, "data")), "*", partition+"*", "data.parquet"))
-	if err != nil {
-		return fmt.Errorf("batch: %w", err)
-	}
-	for _, file := range found {
-		dir := filepath.Dir(file)
-		if names[strings.TrimPrefix(filepath.Base(dir), partition)] {
-			continue
-		}
-		if err := removeFile(file); err != nil {
-			return fmt.Errorf("batch: %w", err)
-		}
-		os.Remove(dir)
-	}
-	return nil
+	return result, nil
 }
 
 // Wait returns once every report of a batch has a result or failed, or with ctx's error. It looks every so often, and
@@ -112,7 +85,7 @@ func Wait(ctx context.Context, out string, every time.Duration, tell func(missin
 			missing = 0
 			for i := range p.Reports {
 				in := &p.Reports[i]
-				if h, err := readHead(in.record(out)); err != nil || !h.current(in, p.Version, p.Settings) {
+				if h, err := readHead(in.record(out)); err != nil || !h.current(in, p.Version, p.Settings, p.Extras) {
 					missing++
 				}
 			}

@@ -3,6 +3,7 @@ package batch
 import (
 	"fmt"
 	"hash/crc32"
+	"os"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -59,6 +60,81 @@ func setNames(inputs []Input) {
 			}
 		}
 	}
+}
+
+// keepNames gives reports the names that they have in a folder already, and keeps the others off the names of results
+// that stay in it. All shares of a batch come to the same names, whether the first of them has written its plan or not:
+// with the plan that follows from these names they follow again.
+//
+//  1. A report is known by its path, or, where nothing is at that path any more, by its file's name, size and time.
+//  2. A new one keeps the name that it got in the list unless a result has it; then it gets more folders, or a number.
+func (p *plan) keepNames(out string, inputs []Input) {
+	type file struct {
+		base       string
+		size, time int64
+	}
+	fileOf := func(in *Input) file { return file{filepath.Base(in.Path), in.Size, in.ModTime} }
+	listed := make(map[string]bool, len(inputs))
+	for i := range inputs {
+		listed[inputs[i].Path] = true
+	}
+	byPath, byFile := make(map[string]string), make(map[file][]string)
+	for _, list := range [][]Input{p.Reports, p.Others} {
+		for i := range list {
+			in := &list[i]
+			if _, ok := byPath[in.Path]; ok {
+				continue
+			}
+			byPath[in.Path] = in.Name
+			if !listed[in.Path] && in.Size >= 0 && !stillThere(in) {
+				byFile[fileOf(in)] = append(byFile[fileOf(in)], in.Name)
+			}
+		}
+	}
+	same := make(map[file]int) // of the list, those that byFile may mean
+	for i := range inputs {
+		if _, ok := byPath[inputs[i].Path]; !ok {
+			same[fileOf(&inputs[i])]++
+		}
+	}
+	var fresh []int
+	var known []Input
+	for i := range inputs {
+		in := &inputs[i]
+		if name, ok := byPath[in.Path]; ok {
+			in.Name = name
+		} else if k := fileOf(in); len(byFile[k]) == 1 && same[k] == 1 {
+			in.Name = byFile[k][0]
+		} else {
+			fresh = append(fresh, i)
+			continue
+		}
+		known = append(known, *in)
+	}
+	used := names(known)
+	for _, in := range p.others(out, known) {
+		used[strings.ToLower(in.Name)] = true
+	}
+	for _, i := range fresh {
+		in := &inputs[i]
+		name := in.Name
+		for depth := 1; used[strings.ToLower(name)] && depth < 64; depth++ {
+			if next := nameOf(in.Path, depth); len(next) > len(in.Name) {
+				name = next
+			}
+		}
+		for n, stem := 2, name; used[strings.ToLower(name)]; n++ {
+			name = fmt.Sprintf("%s-%d", stem, n)
+		}
+		in.Name = name
+		used[strings.ToLower(name)] = true
+	}
+}
+
+// stillThere says whether a report is still at the path by which it was known, so that one at another path is another.
+func stillThere(in *Input) bool {
+	info, err := os.Stat(in.Path)
+	return err == nil && info.Size() == in.Size && info.ModTime().UnixNano() == in.ModTime
 }
 
 // nameOf makes a name of a path's last element, without its ending, and so many folders before it. Letters and digits of

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -17,10 +19,13 @@ type plan struct {
 	Schema   string  `json:"schema"`
 	Version  string  `json:"version"`
 	Settings string  `json:"settings"`
+	Given    string  `json:"given,omitempty"` // what the user gave of the settings
+	Extras   extras  `json:"extras"`
 	Reports  []Input `json:"reports"`
+	Others   []Input `json:"others,omitempty"` // of earlier plans, those whose results are in the folder
 }
 
-const planSchema = "nsysmem.batch/1"
+const planSchema = "nsysmem.batch/2"
 
 // planInput is an Input as JSON has it. A path need not be UTF-8, which JSON demands.
 type planInput struct {
@@ -82,29 +87,109 @@ func readPlan(out string) (*plan, error) {
 	return p, nil
 }
 
-// writePlan writes the plan unless it is there already. It tells where another was: a share may have seen other reports.
+// ErrSettings says that a folder has results with other settings.
+var ErrSettings = errors.New("its results were made with other settings")
+
+// writePlan writes the plan unless it is there already, and tells what is different in it: a share may have seen other
+// reports. A plan with other settings is replaced only where that was asked for.
 func writePlan(inputs []Input, o *Options) error {
-	p := plan{planSchema, o.Version, o.settings(), inputs}
+	p := &plan{Schema: planSchema, Version: o.Version, Settings: o.settings(), Given: o.Given, Extras: o.extras(), Reports: inputs}
+	old, err := readPlan(o.Out)
+	if err != nil {
+		return p.write(o.Out) // none, or of a version whose results are no results to this one
+	}
+	p.Others = old.others(o.Out, inputs)
+	if old.Settings != p.Settings && !o.Redo && old.results(o.Out) {
+		said := func(given string) string {
+			if given == "" {
+				return "the defaults"
+			}
+			return given
+		}
+		return fmt.Errorf("batch: folder %q: %w (%s, now %s): name another folder with -o, or replace them with --redo",
+			o.Out, ErrSettings, said(old.Given), said(p.Given))
+	}
+	added, gone := difference(inputs, old.Reports), difference(old.Reports, inputs)
+	switch {
+	case gone > 0:
+		o.warn("%s: the list of reports has changed: %d new, %d no longer in it, whose results stay", o.Out, added, gone)
+	case added > 0:
+		o.warn("%s: the list of reports has changed: %d new", o.Out, added)
+	}
+	if old.Version != p.Version {
+		o.warn("%s: it was made by another version of nsysmem: all its reports are done again", o.Out)
+	}
+	return p.write(o.Out)
+}
+
+// difference is the number of a that are not in b, by name.
+func difference(a, b []Input) (n int) {
+	have := names(b)
+	for i := range a {
+		if !have[strings.ToLower(a[i].Name)] {
+			n++
+		}
+	}
+	return n
+}
+
+// names are the names of some reports, in small letters.
+func names(inputs []Input) map[string]bool {
+	have := make(map[string]bool, len(inputs))
+	for i := range inputs {
+		have[strings.ToLower(inputs[i].Name)] = true
+	}
+	return have
+}
+
+// others are the reports of this plan and those before it that have results and are not among inputs, by name.
+func (p *plan) others(out string, inputs []Input) []Input {
+	have := names(inputs)
+	var all []Input
+	for _, list := range [][]Input{p.Reports, p.Others} {
+		for i := range list {
+			in := &list[i]
+			if key := strings.ToLower(in.Name); !have[key] {
+				have[key] = true
+				if h := before(in, out); h != nil && len(h.Outputs) > 0 {
+					all = append(all, *in)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Input) int { return natural(a.Name, b.Name) })
+	return all
+}
+
+// results says whether any report of a plan has a result with the plan's settings.
+func (p *plan) results(out string) bool {
+	for i := range p.Reports {
+		if h := before(&p.Reports[i], out); h != nil && h.Settings == p.Settings && len(h.Outputs) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// write writes a plan unless it is there already.
+func (p *plan) write(out string) error {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
 	e.SetIndent("", " ")
 	e.SetEscapeHTML(false)
-	if err := e.Encode(&p); err != nil {
+	if err := e.Encode(p); err != nil {
 		return fmt.Errorf("batch: %w", err)
 	}
-	old, err := os.ReadFile(planPath(o.Out))
+	old, err := os.ReadFile(planPath(out))
 	if err == nil && bytes.Equal(old, buf.Bytes()) {
 		return nil
 	}
-	if err == nil {
-		o.warn("%s held a batch of other reports or settings; it is now one of %d reports", o.Out, len(inputs))
-	}
-	s, err := newStage(o.Out, planStage)
+	s, err := newStage(out, planStage)
 	if err != nil {
 		return err
 	}
 	defer s.remove()
-	err = s.file(planPath(o.Out), func(w io.Writer) error {
+	err = s.file(planPath(out), func(w io.Writer) error {
 		_, err := w.Write(buf.Bytes())
 		return err
 	})

@@ -22,16 +22,17 @@ type record struct {
 }
 
 // recordMark begins a file, and changes where older files can no longer be understood.
-const recordMark = "nsysmem batch record 1\n"
+const recordMark = "nsysmem batch record 2\n"
 
 // A recordHead is a record without its iterations.
 type recordHead struct {
 	Input
 	Version  string
 	Settings string
+	Extras   extras // what was asked for, or was there before
 
 	Error   string // why the report failed; empty where it did not, and only then the rest is there
-	Outputs []file // files of this result
+	Outputs []file // files of this result; of a report that failed, those of an earlier one, which stay
 
 	Source    align.Source
 	Collected align.Collected
@@ -228,14 +229,18 @@ func readRecord(path string, most int) (*record, error) {
 	return r, nil
 }
 
-// current says whether a record is of this report as it is now, made by this version with these settings.
-func (h *recordHead) current(in *Input, version, settings string) bool {
-	return h.Input == *in && h.Version == version && h.Settings == settings
+// current says whether a record is of this report as it is now, made by this version with these settings and at least
+// these extras.
+func (h *recordHead) current(in *Input, version, settings string, e extras) bool {
+	return h.Input == *in && h.Version == version && h.Settings == settings && h.Extras.has(e)
 }
 
-// whole says whether all files of a result are there as they were written.
-func (h *recordHead) whole(out string) bool {
+// whole says whether all files of a result are there as they were written, those of further extras left aside.
+func (h *recordHead) whole(out string, e extras) bool {
 	for _, f := range h.Outputs {
+		if !e.has(extraOf(f.Path)) {
+			continue
+		}
 		if info, err := os.Stat(filepath.Join(out, f.Path)); err != nil || info.Size() != f.Size {
 			return false
 		}
@@ -246,7 +251,7 @@ func (h *recordHead) whole(out string) bool {
 // finished returns the record of a report whose result is there and needs no doing; a failure is worth another try.
 func finished(in *Input, o *Options) bool {
 	h, err := readHead(in.record(o.Out))
-	return err == nil && h.current(in, o.Version, o.settings()) && h.Error == "" && h.whole(o.Out)
+	return err == nil && h.current(in, o.Version, o.settings(), o.extras()) && h.Error == "" && h.whole(o.Out, o.extras())
 }
 
 // removeFile removes a file that may be gone already.

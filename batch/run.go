@@ -11,7 +11,8 @@ import (
 )
 
 // Run does the reports of a share that have no result yet, o.Jobs at once. It ends early only where ctx is done, with
-// ctx's error, or where the folder cannot be written; a report that fails stands in the outcome.
+// ctx's error, or where the folder cannot be written; a report that fails stands in the outcome. Where the folder has
+// results with other settings and o.Redo is not set, nothing is done and the error is ErrSettings.
 func Run(ctx context.Context, inputs []Input, o Options) (*Outcome, error) {
 	for _, dir := range []string{stateDir(o.Out), filepath.Join(o.Out, "reports")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -42,6 +43,7 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Outcome, error) {
 		if finished(&in, &o) {
 			r.out.Done++
 			r.out.Kept++
+			removeFile(in.earlier(o.Out)) // left where a process ended in the last of do's steps
 			continue
 		}
 		r.todo = append(r.todo, in)

@@ -82,7 +82,7 @@ func (w *worker) do(ctx context.Context, in Input) (reason, err error) {
 			return nil, ctx.Err()
 		}
 		reason = fmt.Errorf("%q: the process that read it ended: %s", in.Path, ended)
-		return reason, fail(in, w.o, reason)
+		return fail(in, w.o, reason)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -50,7 +50,7 @@ func KnownSettings() []string {
 // ParseConfig reads a setting spelled as in PYTORCH_CUDA_ALLOC_CONF, such as
 // "max_split_size_mb:128,roundup_power2_divisions:[256:1,512:2,>:4]". Bounds are those that PyTorch checks. A setting
 // given twice, one that PyTorch does not know, and the backend cudaMallocAsync, which none of these rules apply to, are
-// errors.
+// errors that list the known ones; a value that cannot be is an error that says which can.
 func ParseConfig(text string) (*Config, error) {
 	c := &Config{MaxRounding: maxRounding, LargeSegment: largeSeg}
 	c.Text = strings.Join(strings.Fields(text), "")
@@ -69,7 +69,7 @@ func ParseConfig(text string) (*Config, error) {
 		case !ok || value == "":
 			return nil, fmt.Errorf("torchmem: setting %q: %s needs a value, as in %s:VALUE", text, name, name)
 		case seen[name]:
-			return nil, fmt.Errorf("torchmem: setting %q: %s is given twice", text, name)
+			return nil, fmt.Errorf("torchmem: setting %q: %s is given twice: leave one out: known are %s", text, name, strings.Join(KnownSettings(), ", "))
 		}
 		seen[name] = true
 		if !follows {
@@ -83,7 +83,7 @@ func ParseConfig(text string) (*Config, error) {
 			case "cudaMallocAsync":
 				async = true
 			default:
-				return nil, fmt.Errorf("torchmem: setting %q: backend is native or cudaMallocAsync", text)
+				return nil, fmt.Errorf("torchmem: setting %q: backend is native or cudaMallocAsync, not %s", text, value)
 			}
 			continue
 		}
@@ -93,7 +93,7 @@ func ParseConfig(text string) (*Config, error) {
 		}
 	}
 	if async && native != "" {
-		return nil, fmt.Errorf("torchmem: setting %q: backend:cudaMallocAsync contradicts %s, which only the native allocator follows: leave one out", text, native)
+		return nil, fmt.Errorf("torchmem: setting %q: backend:cudaMallocAsync contradicts %s, which only the native allocator follows: leave one out: known are %s", text, native, strings.Join(KnownSettings(), ", "))
 	}
 	if async {
 		return nil, fmt.Errorf("torchmem: setting %q: backend:cudaMallocAsync is the driver's own allocator, which is not modelled: known are %s", text, strings.Join(KnownSettings(), ", "))
@@ -141,7 +141,7 @@ func (c *Config) set(name, value string) error {
 	mib := func(least int64) (int64, error) {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < least || n > maxSize/MiB {
-			return 0, fmt.Errorf("%s is a number of MiB, at least %d", name, least)
+			return 0, fmt.Errorf("%s is a whole number of MiB, at least %d, not %s", name, least, value)
 		}
 		return n * MiB, nil
 	}
@@ -153,21 +153,21 @@ func (c *Config) set(name, value string) error {
 		c.MaxRounding, err = mib(20)
 	case "large_segment_size_mb":
 		if c.LargeSegment, err = mib(11); err == nil && c.LargeSegment%largeRound != 0 {
-			err = fmt.Errorf("%s is a multiple of 2 MiB", name)
+			err = fmt.Errorf("%s is a multiple of 2 MiB, not %s", name, value)
 		}
 	case "garbage_collection_threshold":
 		c.GCThreshold, err = strconv.ParseFloat(value, 64)
 		if err != nil || !(c.GCThreshold > 0 && c.GCThreshold < 1) {
-			err = fmt.Errorf("%s is a number between 0 and 1", name)
+			err = fmt.Errorf("%s is a number between 0 and 1, not %s", name, value)
 		}
 	case "per_process_memory_fraction":
 		c.MemoryFraction, err = strconv.ParseFloat(value, 64)
 		if err != nil || !(c.MemoryFraction > 0 && c.MemoryFraction <= 1) {
-			err = fmt.Errorf("%s is a number over 0 and up to 1", name)
+			err = fmt.Errorf("%s is a number over 0 and up to 1, not %s", name, value)
 		}
 	case "expandable_segments":
 		if value != "True" && value != "False" {
-			return fmt.Errorf("%s is True or False", name)
+			return fmt.Errorf("%s is True or False, not %s", name, value)
 		}
 		c.Expandable = value == "True"
 	case "roundup_power2_divisions":

@@ -43,7 +43,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		"max_split_mb:64":                                  "max_split_size_mb",
 		"max_split_size_mb":                                "needs a value",
 		"max_split_size_mb:19":                             "at least 20",
-		"max_split_size_mb:x":                              "number of MiB",
+		"max_split_size_mb:x":                              "number of MiB, at least 20, not x",
 		"max_split_size_mb:99999999999999999999":           "number of MiB",
 		"max_split_size_mb:64,max_split_size_mb:128":       "given twice",
 		"expandable_segments:true":                         "True or False",

@@ -310,7 +310,7 @@ func TestPendingBlock(t *testing.T) {
 	q := &Requests{known: learn(nil), pools: []poolOf{{0, 0}}, size: []int64{32 << 20, 32 << 20}, pool: []uint32{0, 0}, replay: &Replay{snap: &Snapshot{}}}
 	q.ops = []op{{0, 0, opAlloc}, {1, 0, opGiveBack}, {2, 1, opAlloc}, {3, 0, opFinish}}
 	cfg := mustParse(t, "")
-	if res := q.Simulate(cfg, SimOptions{}); res.PeakReserved != 64<<20 || res.PeakAllocated != 32<<20 {
+	if res := q.Simulate(cfg, SimOptions{}); res.PeakReserved != 64<<20 || res.PeakAllocated != 32<<20 || res.CacheAtPeak != 0 {
 		t.Errorf("%+v", res)
 	}
 	if res := q.Simulate(cfg, SimOptions{Capacity: 32 << 20}); res.FailedRequests != 0 || res.Retries != 1 {

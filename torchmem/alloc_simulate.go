@@ -26,6 +26,7 @@ type Result struct {
 	ReservedRange     [2]int64        // bytes; lowest and highest PeakReserved over the orders that were tried
 	SmallestCapacity  int64           // bytes; see Requests.SmallestCapacity; 0 where it was not asked for
 	PeakAllocated     int64           // bytes; highest, as the meter counts under this setting
+	CacheAtPeak       int64           // bytes; reserved less allocated when allocated is highest first
 	LargestGap        int64           // bytes; highest of reserved less allocated
 	LargestGapEvent   int32           // place in the trace
 	EndReserved       int64           // bytes
@@ -109,7 +110,9 @@ func (q *Requests) Simulate(cfg *Config, opt SimOptions) *Result {
 			if !ok && opt.stop {
 				return res
 			}
-			res.PeakAllocated = max(res.PeakAllocated, m.allocated)
+			if m.allocated > res.PeakAllocated {
+				res.PeakAllocated, res.CacheAtPeak = m.allocated, m.reserved-m.allocated
+			}
 		case opGiveBack:
 			m.giveBack(o.block)
 		case opFinish:
@@ -300,7 +303,7 @@ func (m *allocModel) seed(q *Requests, index map[poolID]*modelPool, groups map[g
 		}
 		m.reserve(a, g.Addr, g.Size, p)
 	}
-	m.result.PeakAllocated = m.allocated
+	m.result.PeakAllocated, m.result.CacheAtPeak = m.allocated, m.reserved-m.allocated
 }
 
 // seedGap returns the node after which a mapped stretch of an expandable segment follows: the last node of the segment

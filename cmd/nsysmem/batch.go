@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ type batchFlags struct {
 	jobs                        int
 	shard, rank                 string
 	plot, workbook, allocations bool
+	redo, prune                 bool
 	worker                      bool // this process does what another sends it
 }
 
@@ -51,6 +53,11 @@ ranks are compared by the number of the iteration, never by the clock.
 A report that cannot be read stands among the failures and costs the others nothing; the exit code is then 1. Stopped
 at any moment and started again, batch does only what is missing or has changed.
 
+Nothing in the folder is lost by another call: pictures, workbooks and allocations that are there stay, and are made
+anew where their report has changed, whether this call asks for them or not. Results of reports that RUNS no longer
+names stay in reports/ and data/, but are not compared; --prune removes them. Results made with other settings, such as
+another --iteration, cannot be compared: batch refuses until --redo says to replace them.
+
 On a cluster every task is given the same RUNS and the same folder, and takes its share: the one of its place in a
 Slurm array or a Kubernetes indexed job, or what --shard says. Then batch merge compares what all of them did.`,
 		Example: `  nsysmem batch runs/ -o out
@@ -66,6 +73,7 @@ Slurm array or a Kubernetes indexed job, or what --shard says. Then batch merge 
 	c.flags(cmd)
 	f.flags(cmd)
 	cmd.Flags().StringVar(&f.shard, "shard", "", "do only this share, `i/n`; default: the task's own in a Slurm array or Kubernetes indexed job, else all")
+	cmd.Flags().BoolVar(&f.prune, "prune", false, "remove results of reports that RUNS no longer names, and what failed reports left from before")
 	cmd.Flags().BoolVar(&f.worker, "worker", false, "")
 	cmd.Flags().MarkHidden("worker")
 	cmd.AddCommand(newBatchMerge(s), newBatchSlurm(s), newBatchKubernetes(s))
@@ -81,6 +89,7 @@ func (f *batchFlags) flags(cmd *cobra.Command) {
 	g.BoolVar(&f.plot, "plot", false, "draw each report")
 	g.BoolVar(&f.workbook, "workbook", false, "write a workbook of each report")
 	g.BoolVar(&f.allocations, "allocations", false, "write every allocation to the data set")
+	g.BoolVar(&f.redo, "redo", false, "replace results that were made with other settings")
 	g.StringVar(&f.rank, "rank-pattern", "", "regular `expression` that finds the rank in a report's path, in its first group; default: rank_N, rN")
 }
 
@@ -110,7 +119,7 @@ func batchArgs(f *batchFlags) cobra.PositionalArgs {
 
 // batchOptions are the options of a batch but for its share.
 func (c *common) batchOptions(f *batchFlags) (batch.Options, error) {
-	o := batch.Options{Out: f.out, Jobs: f.jobs, Plot: f.plot, Workbook: f.workbook, Allocations: f.allocations, Version: buildVersion(),
+	o := batch.Options{Out: f.out, Jobs: f.jobs, Plot: f.plot, Workbook: f.workbook, Allocations: f.allocations, Version: buildVersion(), Redo: f.redo,
 		Settings: fmt.Sprintf("%+v process=%q device=%d,%t", c.options(), c.process, c.device, c.hasDevice),
 		Warn: func(s string) {
 			if !c.quiet {
@@ -159,6 +168,10 @@ func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 	} else if o.Shard, by, err = batch.ShardFromEnv(os.Getenv); err != nil {
 		return coded{exitUsage, err}
 	}
+	if o.Shard.Count > 0 && f.prune {
+		return usage("--prune: other shares may need what it removes: say nsysmem batch merge %s --prune when all are done", f.out)
+	}
+	o.Given = strings.Join(passed(cmd, notSettings), " ")
 	inputs, err := batch.Find(args, &o)
 	if err != nil {
 		return err
@@ -181,12 +194,15 @@ func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 		if errors.Is(err, context.Canceled) {
 			return fmt.Errorf("interrupted: %d of %d reports are done: the same command does the rest", p.last.Done-p.last.Failed, p.last.Total)
 		}
+		if errors.Is(err, batch.ErrSettings) {
+			return coded{exitUsage, err}
+		}
 		return err
 	}
 	if o.Shard.Count > 0 {
 		return c.batchEnd(done, f.out, "the share", fmt.Sprintf("; when all shares are: nsysmem batch merge %s", f.out))
 	}
-	merged, err := batch.Merge(cmd.Context(), f.out)
+	merged, err := c.merge(cmd.Context(), f.out, f.prune)
 	if err != nil {
 		return err
 	}
@@ -213,6 +229,20 @@ func (c *common) workers(o *batch.Options) {
 	}
 }
 
+// merge compares what is in a batch's folder, and removes before what its list does not name where that is asked for.
+func (c *common) merge(ctx context.Context, out string, prune bool) (*batch.Outcome, error) {
+	if prune {
+		n, err := batch.Prune(out)
+		if err != nil {
+			return nil, err
+		}
+		if !c.quiet && n > 0 {
+			fmt.Fprintf(c.s.err, "nsysmem: removed results of %s that are not in the batch or failed\n", count(n, "report"))
+		}
+	}
+	return batch.Merge(ctx, out)
+}
+
 func (c *common) wrote(o *batch.Outcome) {
 	for _, name := range o.Files {
 		if !c.quiet {
@@ -229,6 +259,10 @@ func (c *common) batchEnd(o *batch.Outcome, out, what, next string) error {
 			kept = fmt.Sprintf(" (%d from before)", o.Kept)
 		}
 		fmt.Fprintf(c.s.err, "nsysmem: %s is done: %s%s%s\n", what, count(o.Done, "report"), kept, next)
+		if o.Others > 0 {
+			fmt.Fprintf(c.s.err, "nsysmem: reports and data in %s also have results of %s that the list no longer names; they are not compared, and --prune removes them\n",
+				oneLine(out), count(o.Others, "report"))
+		}
 	}
 	missing := ""
 	if n := len(o.Missing); n > 0 {
@@ -262,6 +296,10 @@ func count(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
+
+// notSettings are the flags of batch on which no figure depends.
+var notSettings = map[string]bool{"output": true, "jobs": true, "shard": true, "worker": true, "plot": true, "workbook": true, "allocations": true,
+	"redo": true, "prune": true, "quiet": true}
 
 // passed are the flags of a command that were given, for a script that calls batch with them.
 func passed(cmd *cobra.Command, own map[string]bool) []string {

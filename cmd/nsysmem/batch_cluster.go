@@ -17,6 +17,7 @@ import (
 func newBatchMerge(s *streams) *cobra.Command {
 	c := &common{s: s}
 	var wait time.Duration
+	var prune bool
 	cmd := &cobra.Command{
 		Use:   "merge FOLDER",
 		Short: "Compare what the shares of a batch have done",
@@ -36,7 +37,7 @@ no report, so it needs none. The exit code is 1 where reports failed or are miss
 					return err
 				}
 			}
-			merged, err := batch.Merge(cmd.Context(), args[0])
+			merged, err := c.merge(cmd.Context(), args[0], prune)
 			if err != nil {
 				return err
 			}
@@ -45,6 +46,7 @@ no report, so it needs none. The exit code is 1 where reports failed or are miss
 		},
 	}
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "no progress and no warnings on stderr")
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove results of reports that the batch does not name, and what failed reports left from before")
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so `long`, such as 2h, for results that are missing")
 	return cmd
 }
@@ -104,6 +106,7 @@ through by the tasks. The folder must be on a file system that all nodes have.`,
 			if err != nil {
 				return err
 			}
+			c.lookThrough(args, f)
 			return c.script(script, text, 0o755)
 		},
 	}
@@ -117,6 +120,34 @@ through by the tasks. The folder must be on a file system that all nodes have.`,
 	g.StringVar(&command, "command", "", "nsysmem as the nodes call it, a `path`; default: this program's own")
 	g.StringVar(&script, "script", "", "write to this `file` rather than to stdout")
 	return cmd
+}
+
+// lookThrough warns of RUNS that name nothing here. The tasks look for themselves, and may see more.
+func (c *common) lookThrough(args []string, f *batchFlags) {
+	warn := func(s string) {
+		if !c.quiet {
+			fmt.Fprintf(c.s.err, "nsysmem: %s\n", oneLine(s))
+		}
+	}
+	inputs, err := batch.Find(args, &batch.Options{Out: f.out, Warn: warn})
+	if err != nil {
+		warn("from here the tasks would find nothing to do: " + err.Error())
+		return
+	}
+	missing, first := 0, ""
+	for i := range inputs {
+		if inputs[i].Size < 0 {
+			if missing++; missing == 1 {
+				first = inputs[i].Path
+			}
+		}
+	}
+	switch {
+	case missing == len(inputs):
+		warn(fmt.Sprintf("%s: there is no such report or folder here: the tasks would find nothing to do", first))
+	case missing > 0:
+		warn(fmt.Sprintf("%d of %d reports are not there as seen from here, the first: %s", missing, len(inputs), first))
+	}
 }
 
 func newBatchKubernetes(s *streams) *cobra.Command {

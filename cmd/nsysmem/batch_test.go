@@ -203,29 +203,185 @@ func TestBatchResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	again("a record is damaged", 3)
-	again("other settings", 0, "--allocations")
-	again("those settings again", 4, "--allocations")
+	again("more outputs", 0, "--allocations")
+	again("those outputs again", 4, "--allocations")
 	if _, err := os.Stat(filepath.Join("out", "data", "allocations", "run=rank0", "data.parquet")); err != nil {
 		t.Error(err)
 	}
-	again("allocations not asked for any more", 0)
-	if left, _ := filepath.Glob(filepath.Join("out", "data", "allocations", "*")); len(left) > 0 {
-		t.Errorf("allocations are left: %q", left)
+	again("allocations not asked for any more", 4)
+	if left, _ := filepath.Glob(filepath.Join("out", "data", "allocations", "*", "*")); len(left) != 4 {
+		t.Errorf("allocations are lost, left: %q", left)
 	}
 
-	// A report that goes bad takes its result along; one that is no longer named leaves the data set.
+	// What was made of a report that goes bad or is no longer named stays until it is to go.
 	if err := os.WriteFile(filepath.Join("runs", "job0", "rank3.sqlite"), []byte("gone"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if code, said := batchRun("runs/job0/rank[123].sqlite", "-o", "out"); code != 1 || !strings.Contains(said, "2 reports (2 from before)") {
 		t.Errorf("exit %d: %s", code, said)
 	}
-	left, _ := filepath.Glob(filepath.Join("out", "data", "runs", "*"))
+	left, _ := filepath.Glob(filepath.Join("out", "data", "runs", "*", "*"))
+	if len(left) != 4 {
+		t.Errorf("data set has %v", left)
+	}
+	for range 2 { // the second time nothing is left to do
+		if code, said := batchRun("merge", "out", "--prune"); code != 1 || !strings.Contains(said, "1 report failed") {
+			t.Errorf("prune: exit %d: %s", code, said)
+		}
+	}
+	left, _ = filepath.Glob(filepath.Join("out", "data", "runs", "*"))
 	if want := "[out/data/runs/run=rank1 out/data/runs/run=rank2]"; fmt.Sprint(left) != want {
 		t.Errorf("data set has %v, want %s", left, want)
 	}
 	if _, err := os.Stat(filepath.Join("out", "reports", "rank3.json")); err == nil {
 		t.Error("a report that failed has a summary")
+	}
+}
+
+// TestBatchLosesNothing calls batch on one folder with fewer outputs, other lists and other settings, and checks that
+// nothing is gone, nothing that is there is done again, and nothing is compared that should not be.
+func TestBatchLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	copies(t, filepath.Join(dir, "runs"), 3)
+	copies(t, filepath.Join(dir, "more"), 1)
+	t.Chdir(dir)
+	call := func(what string, want string, args ...string) {
+		t.Helper()
+		if code, said := batchRun(append(args, "-o", "out")...); code != 0 || !strings.Contains(said, want) {
+			t.Errorf("%s: exit %d, want %q: %s", what, code, want, said)
+		}
+	}
+	same := func(what string, before map[string][]byte, but ...string) {
+		t.Helper()
+		now := tree(t, "out")
+		for name, data := range before {
+			own := strings.HasPrefix(name, "batch.") || name == filepath.Join(".nsysmem", "plan.json") // of the list
+			for _, b := range but {
+				own = own || strings.Contains(name, b)
+			}
+			if got, ok := now[name]; !ok {
+				t.Errorf("%s: %s is gone", what, name)
+			} else if !own && !bytes.Equal(got, data) {
+				t.Errorf("%s: %s is another", what, name)
+			}
+		}
+	}
+	call("first", "is done: 3 reports\n", "runs", "--plot", "--workbook", "--allocations")
+	first := tree(t, "out")
+	for _, name := range []string{"rank0.png", "rank2.xlsx"} {
+		if first[filepath.Join("reports", name)] == nil {
+			t.Fatalf("no %s", name)
+		}
+	}
+	call("fewer outputs", "3 reports (3 from before)", "runs")
+	same("fewer outputs", first)
+	call("those again", "3 reports (3 from before)", "runs", "--workbook")
+	same("those again", first)
+	call("another list", "1 report (1 from before)", "runs/job0/rank1.sqlite")
+	same("another list", first)
+
+	// A file of the same name in another folder is another report.
+	call("another report of one name", "1 report\n", "more")
+	same("another report of one name", first)
+	if _, err := os.Stat(filepath.Join("out", "reports", "job0_rank0.json")); err != nil {
+		t.Error(err)
+	}
+	call("all", "4 reports (4 from before)", "runs", "more")
+	same("all", first)
+	call("the first list", "3 reports (3 from before)", "runs")
+	same("the first list", first)
+
+	// The same reports where the folder was moved.
+	if err := os.Rename("runs", "moved"); err != nil {
+		t.Fatal(err)
+	}
+	call("moved", "is done: 3 reports\n", "moved")
+	if now := tree(t, "out"); len(now) < len(first) || now[filepath.Join("reports", "rank1.png")] == nil || now[filepath.Join("reports", "job0_rank1.json")] != nil {
+		t.Errorf("a report that was moved lost its name or its picture")
+	}
+	first = tree(t, "out")
+
+	// A report that has changed gets all that it had, and a process that ended while it was replaced changes nothing about that.
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join("moved", "job0", "rank2.sqlite"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Join("out", ".nsysmem")
+	if err := os.Rename(filepath.Join(state, "rank2.record"), filepath.Join(state, "rank2.earlier")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"rank2.png", "rank1.xlsx"} { // one to be made again, one that the user removed
+		if err := os.WriteFile(filepath.Join("out", "reports", name), []byte("old"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join("out", "reports", "rank1.xlsx")); err != nil {
+		t.Fatal(err)
+	}
+	delete(first, filepath.Join("reports", "rank1.xlsx"))
+	call("a report changed", "3 reports (2 from before)", "moved")
+	same("a report changed", first, "rank2.record")
+	if _, err := os.Stat(filepath.Join("out", "reports", "rank1.xlsx")); err == nil {
+		t.Error("a workbook that was removed and not asked for is there again")
+	}
+
+	// Other settings are refused before anything is done, and are those of the folder once that is said.
+	before := tree(t, "out")
+	code, said := batchRun("moved", "-o", "out", "--params", "1000")
+	if code != exitUsage || !strings.Contains(said, "the defaults, now --params=1000") || !strings.Contains(said, "--redo") {
+		t.Errorf("other settings: exit %d: %s", code, said)
+	}
+	if now := tree(t, "out"); len(now) != len(before) {
+		t.Error("other settings: files changed")
+	}
+	same("other settings", before)
+	call("other settings, to be done", "is done: 3 reports\n", "moved", "--params", "1000", "--redo")
+	same("other settings, to be done", before, "rank")
+	call("those settings again", "3 reports (3 from before)", "moved", "--params", "1000")
+
+	// Pruned, it is as if nothing else had ever been there.
+	call("prune", "removed results of 1 report", "moved", "--params", "1000", "--prune")
+	if code, said := batchRun("moved", "-o", "plain", "--params", "1000", "--plot", "--workbook", "--allocations"); code != 0 {
+		t.Fatalf("exit %d: %s", code, said)
+	}
+	x, y := tree(t, "out"), tree(t, "plain")
+	for name := range y {
+		if x[name] == nil && name != filepath.Join("reports", "rank1.xlsx") {
+			t.Errorf("pruned: %s is gone", name)
+		}
+	}
+	for name := range x {
+		if y[name] == nil {
+			t.Errorf("pruned: %s is left", name)
+		}
+	}
+	if code, said := batchRun("moved", "-o", "plain", "--shard", "1/2", "--prune"); code != exitUsage || !strings.Contains(said, "merge plain --prune") {
+		t.Errorf("prune of a share: exit %d: %s", code, said)
+	}
+}
+
+// TestBatchSlurmNothing: a script whose tasks would find nothing is told to be one.
+func TestBatchSlurmNothing(t *testing.T) {
+	dir := t.TempDir()
+	copies(t, filepath.Join(dir, "runs"), 1)
+	t.Chdir(dir)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"nothere"}, "nothere: there is no such report or folder here"},
+		{[]string{"nothere/*.sqlite"}, "nothing matches"},
+		{[]string{"runs", "nothere"}, "1 of 2 reports are not there as seen from here, the first: nothere"},
+		{[]string{"runs"}, ""},
+	} {
+		var out, errs bytes.Buffer
+		args := append(append([]string{"batch", "slurm"}, c.args...), "-o", "out", "--command", "nsysmem")
+		if code := runCommand(&out, &errs, args...); code != 0 || !strings.HasPrefix(out.String(), "#!/bin/sh") {
+			t.Errorf("%q: exit %d: %s", c.args, code, &errs)
+		}
+		if said := errs.String(); !strings.Contains(said, c.says) || c.says == "" && said != "" {
+			t.Errorf("%q: %s", c.args, said)
+		}
 	}
 }
 

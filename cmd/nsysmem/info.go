@@ -238,7 +238,9 @@ func processes(meta *nsysdb.Meta, rep *align.Report) []summary.Process {
 		if rep.Collected.Memory {
 			p.MemoryEvents = max(p.MemoryEvents, 0)
 			for _, l := range t.Levels {
-				p.MemoryEvents += l.Allocs + l.Frees
+				if l.Kind != "allocated" && l.Kind != "reserved" { // a snapshot's, not of the report
+					p.MemoryEvents += l.Allocs + l.Frees
+				}
 			}
 		}
 		if rep.Collected.API {

@@ -95,8 +95,23 @@ func exitCode(err error) int {
 
 // tell writes an error on one line.
 func tell(w io.Writer, err error) {
-	fmt.Fprintf(w, "nsysmem: %s\n", oneLine(err.Error()))
+	fmt.Fprintf(w, "nsysmem: %s\n", oneLine(bare{err}.Error()))
 }
+
+// A bare error is one without the name of the package that it comes from, which tells a user nothing.
+type bare struct{ err error }
+
+func (b bare) Error() string {
+	s := b.err.Error()
+	for _, room := range []string{"align: ", "batch: ", "nsysdb: ", "plot: ", "torchmem: ", "workbook: "} {
+		if rest, ok := strings.CutPrefix(s, room); ok {
+			return rest
+		}
+	}
+	return s
+}
+
+func (b bare) Unwrap() error { return b.err }
 
 // A sink remembers the first error of a writer, for cobra's help does not look at it.
 type sink struct {

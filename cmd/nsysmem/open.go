@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,9 +33,43 @@ func (c *common) open(ctx context.Context, path string) (*opened, error) {
 		}
 	})
 	if err != nil {
+		if begins(path, isPickle) {
+			return nil, fmt.Errorf("report %q: it is a memory snapshot of PyTorch, not a report: give the report, and the snapshot with --snapshot (nsysmem whatif SNAPSHOT --report REPORT)", path)
+		}
 		return nil, err
 	}
 	return &opened{Report: r, given: path}, nil
+}
+
+// begins says whether the first bytes of a file are of a kind. Of one that cannot be read they are not.
+func begins(path string, kind func(head []byte) bool) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false // a pipe would wait, or lose what it is read for
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 16)
+	n, _ := io.ReadFull(f, head)
+	return kind(head[:n])
+}
+
+// isPickle tells protocols 2 to 5, in which PyTorch writes snapshots.
+func isPickle(head []byte) bool {
+	return len(head) > 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5
+}
+
+func isSQLite(head []byte) bool { return string(head) == "SQLite format 3\x00" }
+
+// isReport says that a file which is no snapshot is a report, exported or not.
+func isReport(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".nsys-rep", ".qdrep", ".qdstrm":
+		return true
+	}
+	return begins(path, isSQLite)
 }
 
 // analyze aligns a report and keeps the tracks asked for.
@@ -124,7 +160,14 @@ func openSnapshot(name string) (*torchmem.Snapshot, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return torchmem.Read(f, torchmem.Options{})
+	snap, err := torchmem.Read(f, torchmem.Options{})
+	switch {
+	case err != nil && isReport(name):
+		return nil, errors.New("it is a report, not a memory snapshot: give the file that torch.cuda.memory._dump_snapshot wrote (nsysmem whatif SNAPSHOT --report REPORT)")
+	case err != nil:
+		return nil, bare{err}
+	}
+	return snap, nil
 }
 
 // pick keeps the tracks of --process and --device.

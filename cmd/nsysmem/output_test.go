@@ -44,6 +44,9 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "--format", []string{"summary", path, "-f", "yaml"}},
 		{exitUsage, "--iteration", []string{"summary", path, "--iteration", "("}},
 		{exitUsage, "is not after", []string{"plot", path, "--from", "2s", "--to", "1s"}},
+		{exitUsage, "a snapshot is of one report", []string{"summary", path, bare, "--snapshot", "s.pickle"}},
+		{exitUsage, "a snapshot is of one report", []string{"report", path, bare, "--snapshot", "s.pickle", "-o", "."}},
+		{exitUsage, "a snapshot is of one report", []string{"plot", path, bare, "--snapshot", "s.pickle"}},
 		{exitUsage, "several reports need a folder", []string{"plot", path, bare, "-o", "x.png"}},
 	} {
 		code, out, errs := command(t, c.args...)

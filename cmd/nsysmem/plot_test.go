@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -130,5 +131,16 @@ func TestPlotRefuses(t *testing.T) {
 		if _, err := os.Stat(file); err == nil {
 			t.Errorf("%q: a picture was written", c.args)
 		}
+	}
+}
+
+// A snapshot's levels are no events of the report.
+func TestInfoCountsTheReport(t *testing.T) {
+	events := regexp.MustCompile(`"memory_events":\d+`)
+	_, plain, _ := command(t, "info", cnnReport, "-q", "-f", "json")
+	code, with, errs := command(t, "info", cnnReport, "--snapshot", cnnSnapshot, "-q", "-f", "json")
+	want := events.FindString(plain)
+	if code != exitDone || want == "" || events.FindString(with) != want {
+		t.Errorf("exit %d, %s with a snapshot, %s without: %s", code, events.FindString(with), want, errs)
 	}
 }

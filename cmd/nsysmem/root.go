@@ -138,6 +138,10 @@ func reports(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usage("no report given: see %s --help", cmd.CommandPath())
 	}
+	// Only info may be asked which of several reports a snapshot belongs to.
+	if s, err := cmd.Flags().GetString("snapshot"); err == nil && s != "" && len(args) > 1 && cmd.Name() != "info" {
+		return usage("--snapshot %q with %d reports: a snapshot is of one report: give that one", s, len(args))
+	}
 	return nil
 }
 

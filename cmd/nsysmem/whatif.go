@@ -95,11 +95,7 @@ func (f *whatIfFlags) parse(c *common) error {
 	}
 	for _, conf := range f.confs {
 		if _, err := torchmem.ParseConfig(conf); err != nil {
-			known := ""
-			if !strings.Contains(err.Error(), "known are ") {
-				known = ": known are " + strings.Join(torchmem.KnownSettings(), ", ")
-			}
-			return usage("--conf: %v%s", err, known)
+			return usage("--conf: %v", bare{err})
 		}
 	}
 	var err error
@@ -146,6 +142,9 @@ func parseBytes(s string) (int64, error) {
 	v, err := strconv.ParseFloat(m[1], 64)
 	if err != nil {
 		return 0, fmt.Errorf("%q: %w", s, err)
+	}
+	if m[2] == "" && (strings.Contains(m[1], ".") || v < 1<<20) {
+		return 0, fmt.Errorf("%q has no unit: write %sGiB, or MiB, TiB, GB or MB", s, m[1])
 	}
 	v = math.Round(v * unit)
 	if v < 1<<20 || v > 1<<50 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +74,12 @@ func TestWhatIf(t *testing.T) {
 
 func TestWhatIfRefuses(t *testing.T) {
 	snap, report := "../../testdata/cnn_default.snapshot.pickle", "../../testdata/cnn_default.sqlite"
+	recording, nothing := filepath.Join(t.TempDir(), "run.nsys-rep"), filepath.Join(t.TempDir(), "x")
+	for _, path := range []string{recording, nothing} {
+		if err := os.WriteFile(path, []byte("whatever a report begins with"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	known := []string{"max_split_size_mb", "expandable_segments", "roundup_power2_divisions", "garbage_collection_threshold"}
 	for _, c := range []struct {
 		args []string
@@ -82,18 +89,24 @@ func TestWhatIfRefuses(t *testing.T) {
 		{nil, exitUsage, []string{"give one snapshot"}},
 		{[]string{snap, snap}, exitUsage, []string{"give one snapshot"}},
 		{[]string{snap, "--conf", "max_split:64"}, exitUsage, append(known, `"max_split" is not known`)},
-		{[]string{snap, "--conf", "expandable_segments:yes"}, exitUsage, append(known, "True or False")},
+		{[]string{snap, "--conf", "expandable_segments:yes"}, exitUsage, []string{`nsysmem: --conf: setting "expandable_segments:yes"`, "True or False, not yes"}},
 		{[]string{snap, "--conf", "max_split_size_mb:64,max_split_size_mb:32"}, exitUsage, append(known, "twice")},
 		{[]string{snap, "--conf", "backend:cudaMallocAsync,max_split_size_mb:64"}, exitUsage, append(known, "contradicts")},
-		{[]string{snap, "--conf", "max_split_size_mb:1"}, exitUsage, append(known, "at least")},
+		{[]string{snap, "--conf", "max_split_size_mb:10"}, exitUsage, []string{`nsysmem: --conf: setting "max_split_size_mb:10": max_split_size_mb is a whole number of MiB, at least 20, not 10`}},
 		{[]string{snap, "--capacity", "24G"}, exitUsage, []string{"GiB"}},
 		{[]string{snap, "--capacity", "-1GiB"}, exitUsage, []string{"no size"}},
-		{[]string{snap, "--capacity", "1"}, exitUsage, []string{"between"}},
+		{[]string{snap, "--capacity", "1"}, exitUsage, []string{"no unit"}},
+		{[]string{snap, "--capacity", "4.6"}, exitUsage, []string{"no unit: write 4.6GiB"}},
+		{[]string{snap, "--capacity", "0.1MiB"}, exitUsage, []string{"between"}},
 		{[]string{snap, "--format", "md"}, exitUsage, []string{"json"}},
 		{[]string{snap, "-o", "x.txt"}, exitUsage, []string{".png"}},
 		{[]string{snap, "--infer", "always"}, exitUsage, []string{"auto"}},
 		{[]string{snap, "--device", "7"}, exitFailed, []string{"no device 7"}},
-		{[]string{report}, exitFailed, []string{"not a memory snapshot"}},
+		{[]string{report}, exitFailed, []string{"nsysmem: snapshot \"" + report + "\": it is a report, not a memory snapshot", "--report"}},
+		{[]string{recording}, exitFailed, []string{"it is a report, not a memory snapshot", "--report"}},
+		{[]string{nothing}, exitFailed, []string{"nsysmem: snapshot \"" + nothing + "\": not a pickle"}},
+		{[]string{snap, "--report", snap}, exitFailed, []string{"it is a memory snapshot of PyTorch, not a report", "whatif SNAPSHOT --report"}},
+		{[]string{snap, "--device", "7"}, exitFailed, []string{"nsysmem: snapshot \""}},
 		{[]string{"no such file"}, exitFailed, []string{"no such file"}},
 		{[]string{snap, "--report", report, "--capacity", "64MiB"}, exitFailed, []string{"outside PyTorch"}},
 		{[]string{snap, "--report", "../../testdata/cnn_none.sqlite"}, exitFailed, []string{"another run"}},
@@ -107,6 +120,19 @@ func TestWhatIfRefuses(t *testing.T) {
 				t.Errorf("%q: %q does not say %q", c.args, errs, s)
 			}
 		}
+	}
+}
+
+// Users read no names of packages.
+func TestBare(t *testing.T) {
+	for text, want := range map[string]string{`nsysdb: open "x": is empty`: `open "x": is empty`, `snapshot "x": align: no`: `snapshot "x": align: no`, "plot: draw png: bad": "draw png: bad", "plot:x": "plot:x"} {
+		cause := errors.New(text)
+		if got := (bare{cause}); got.Error() != want || !errors.Is(got, cause) {
+			t.Errorf("%q became %q", text, got.Error())
+		}
+	}
+	if _, _, errs := command(t, "summary", "no such file"); !strings.HasPrefix(errs, `nsysmem: open "no such file": `) {
+		t.Errorf("%q", errs)
 	}
 }
 

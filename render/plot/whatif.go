@@ -5,7 +5,9 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -190,7 +192,7 @@ func settingLabel(s *align.Setting) string {
 // table writes the settings shown with their figures and returns where it ends.
 func (pic *settingsPicture) table(shown []int, x0, x1, y vg.Length) vg.Length {
 	wi := pic.wi
-	heads := []string{"", "setting", "peak reserved", "largest gap", "cudaMallocs", "smallest card"}
+	heads := []string{"", "setting", "peak reserved", "cache at tensor peak", "cudaMallocs", "smallest card"}
 	if wi.Capacity > 0 {
 		heads = append(heads, "on "+scale.Bytes(wi.Capacity))
 	}
@@ -204,7 +206,8 @@ func (pic *settingsPicture) table(shown []int, x0, x1, y vg.Length) vg.Length {
 		if s.IsRecorded {
 			name += ", recorded"
 		}
-		cells[k] = []string{"", name, scale.Bytes(s.PeakReserved), scale.Bytes(s.LargestGap), strconv.Itoa(s.CUDAMallocs), scale.Bytes(s.SmallestCard)}
+		name = fmt.Sprintf("#%d %s", i+1, name) + pic.hidden(shown, k)
+		cells[k] = []string{"", name, scale.Bytes(s.PeakReserved), scale.Bytes(s.CacheAtPeak), strconv.Itoa(s.CUDAMallocs), scale.Bytes(s.SmallestCard)}
 		if wi.Capacity > 0 {
 			cells[k] = append(cells[k], pic.outcome(s))
 		}
@@ -280,6 +283,8 @@ func (pic *settingsPicture) outcome(s *align.Setting) string {
 			}
 		case m.Phase != "":
 			out += " in " + short(m.Phase)
+		case strings.HasPrefix(m.Frame, "after "):
+			out += " " + short(m.Frame)
 		case m.Frame != "":
 			out += " in " + short(m.Frame)
 		}
@@ -301,7 +306,7 @@ func (pic *settingsPicture) lines(shown []int, pieces []lanePiece, x0, y0, x1, y
 	if line {
 		top = max(top, left)
 		entries = append(entries, entry{"a card of " + scale.Bytes(wi.Capacity), pic.lineSample(card, 1.2, []float64{6, 3})})
-		entries = append(entries, entry{"request fails", func(x0, y0, x1, y1 vg.Length) {
+		entries = append(entries, entry{"where a setting stops on it: a request fails", func(x0, y0, x1, y1 vg.Length) {
 			pic.cross(vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, pic.pt(3), pic.pt(1.4), failed)
 		}})
 	}
@@ -344,11 +349,8 @@ func (pic *settingsPicture) lines(shown []int, pieces []lanePiece, x0, y0, x1, y
 		}
 		newStairs(pic.reserved(&wi.Settings[shown[k]]), ts, cols).draw(pic.painter, a, l.c, pic.pt(width), l.dashes)
 	}
-	for _, i := range shown {
-		if s := &wi.Settings[i]; line && s.Limited != nil && len(s.Limited.Failures) > 0 {
-			f := &s.Limited.Failures[0]
-			pic.cross(vg.Point{X: a.x(pic.at(f.Moment.Event)), Y: a.y(f.Reserved)}, pic.pt(3.6), pic.pt(1.5), failed)
-		}
+	if line {
+		pic.stops(shown, left, a)
 	}
 	if top == 0 {
 		pic.note("nothing is reserved", a)
@@ -366,6 +368,113 @@ func (pic *settingsPicture) lines(shown []int, pieces []lanePiece, x0, y0, x1, y
 		pic.text(pic.phaseLane(pieces, a, y-row, y, cols), a.x0-pic.pt(4), y-row+pic.pt(3.5), label)
 	}
 	pic.timeAxis(a, axisY)
+}
+
+// stops marks where settings fail on the card of so many bytes, each on its own line: where that line meets the card in
+// the step that the request takes, else at its level then. The numbers say which settings a mark is of.
+func (pic *settingsPicture) stops(shown []int, left int64, a plotArea) {
+	type mark struct {
+		at   vg.Point
+		text string
+	}
+	var marks []mark
+	for _, i := range shown {
+		s := &pic.wi.Settings[i]
+		if s.Limited == nil || len(s.Limited.Failures) == 0 {
+			continue
+		}
+		event := s.Limited.Failures[0].Moment.Event
+		low, high := around(s, event)
+		at := vg.Point{X: a.x(pic.at(event)), Y: a.y(min(max(left, low), high))}
+		text := "#" + strconv.Itoa(i+1)
+		if k := slices.IndexFunc(marks, func(m mark) bool { return near(m.at, at, pic.pt(3)) }); k >= 0 {
+			marks[k].text += ", " + text
+			continue
+		}
+		marks = append(marks, mark{at, text})
+	}
+	st := style{size: small, bold: true, color: failed}
+	type span struct{ x0, x1, y vg.Length }
+	var taken []span
+	for _, m := range marks {
+		pic.cross(m.at, pic.pt(3.6), pic.pt(1.5), failed)
+		w := pic.width(m.text, st)
+		x := m.at.X - pic.pt(6) - w
+		if x < a.x0 {
+			x = m.at.X + pic.pt(6)
+		}
+		y := m.at.Y + pic.pt(4)
+		for range marks {
+			if slices.ContainsFunc(taken, func(t span) bool { return x < t.x1 && t.x0 < x+w && max(y-t.y, t.y-y) < pic.pt(9) }) {
+				y += pic.pt(9)
+			}
+		}
+		taken = append(taken, span{x, x + w, y})
+		pic.text(m.text, x, y, st)
+	}
+}
+
+func near(a, b vg.Point, d vg.Length) bool {
+	return max(a.X-b.X, b.X-a.X) < d && max(a.Y-b.Y, b.Y-a.Y) < d
+}
+
+// around are the lower and the higher of the levels just before an entry of the trace and just after it.
+func around(s *align.Setting, event int32) (low, high int64) {
+	c := s.Curve
+	var before, after int64
+	for i := range c {
+		if c[i].Event < event {
+			before = c[i].Reserved
+		}
+		if c[i].Event <= event {
+			after = c[i].Reserved
+		}
+	}
+	return min(before, after), max(before, after)
+}
+
+// hidden names the line, of those drawn over it, behind which the k-th line shown lies; empty for none.
+func (pic *settingsPicture) hidden(shown []int, k int) string {
+	var top int64
+	for _, i := range shown {
+		top = max(top, pic.wi.Settings[i].PeakReserved)
+	}
+	for _, j := range shown[:k] {
+		a, b := &pic.wi.Settings[j], &pic.wi.Settings[shown[k]]
+		switch d := apart(a, b); {
+		case d == 0:
+			return fmt.Sprintf(" (line as #%d)", j+1)
+		case d <= top/hides:
+			return fmt.Sprintf(" (line about as #%d)", j+1)
+		}
+	}
+	return ""
+}
+
+// hides is the share of the panel's height, one part in so many, within which one line hides the other.
+const hides = 200
+
+// apart is the largest difference between the levels of two settings, in bytes.
+func apart(s, t *align.Setting) int64 {
+	a, b := s.Curve, t.Curve
+	var x, y, most int64
+	for len(a) > 0 || len(b) > 0 {
+		event := int32(math.MaxInt32)
+		if len(a) > 0 {
+			event = a[0].Event
+		}
+		if len(b) > 0 {
+			event = min(event, b[0].Event)
+		}
+		for ; len(a) > 0 && a[0].Event == event; a = a[1:] {
+			x = a[0].Reserved
+		}
+		for ; len(b) > 0 && b[0].Event == event; b = b[1:] {
+			y = b[0].Reserved
+		}
+		most = max(most, x-y, y-x)
+	}
+	return most
 }
 
 func (pic *settingsPicture) timeAxis(a plotArea, axisY vg.Length) {

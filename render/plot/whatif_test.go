@@ -57,7 +57,7 @@ func TestWhatIfSays(t *testing.T) {
 	w := growWhatIf(t, true, align.WhatIfOptions{Confs: []string{"expandable_segments:True", "max_split_size_mb:64"}, Capacity: 4608 << 20})
 	svg := drawWhatIf(t, w, "svg", Options{})
 	for _, want := range []string{"unet_grow.snapshot.pickle: reserved memory", "The default reserves 6.26 GiB at most, for 4.24 GiB of tensors", "expandable_segments:True would have reserved 4.48 GiB",
-		"(default), recorded", "max_split_size_mb:64", "17.04 GiB", "stops in iteration 8, backward", "runs through", "a card of 4.50 GiB", "tensors (allocated)", "iteration", "backward", "time (s) in the report"} {
+		"#1 (default), recorded", "cache at tensor peak", "1.45 GiB", "where a setting stops on it", "max_split_size_mb:64", "17.04 GiB", "stops in iteration 8, backward", "runs through", "a card of 4.50 GiB", "tensors (allocated)", "iteration", "backward", "time (s) in the report"} {
 		if !hasText(t, svg, want) {
 			t.Errorf("picture does not say %q", want)
 		}
@@ -76,6 +76,31 @@ func TestWhatIfSays(t *testing.T) {
 	}
 	if n := count(img, failed); n < 20 {
 		t.Errorf("the mark of a failed request has %d pixels", n)
+	}
+}
+
+// TestWhatIfMarks: each setting that stops has a mark on its own line, and a line behind another is told.
+func TestWhatIfMarks(t *testing.T) {
+	w := growWhatIf(t, false, align.WhatIfOptions{Confs: []string{"max_split_size_mb:1024", "large_segment_size_mb:64", "max_split_size_mb:256", "max_split_size_mb:64"}, Capacity: 4710 << 20})
+	svg := drawWhatIf(t, w, "svg", Options{})
+	for text, want := range map[string]bool{"#2 max_split_size_mb:1024 (line as #1)": true, "#3 large_segment_size_mb:64 (line about as #1)": true, "#4 max_split_size_mb:256 (line": false,
+		"#5 max_split_size_mb:64 (line": false, "#1, #2": true, "#5,": false, ", #4": false} {
+		if hasText(t, svg, text) != want {
+			t.Errorf("picture says %q: %v", text, !want)
+		}
+	}
+	for i := range w.Settings {
+		s := &w.Settings[i]
+		if s.Failed() == 0 {
+			continue
+		}
+		low, high := around(s, s.Limited.Failures[0].Moment.Event)
+		if low > high || high > s.PeakReserved || high <= w.Capacity {
+			t.Errorf("%q stops between %d and %d", s.Conf, low, high)
+		}
+	}
+	if a, b := &w.Settings[0], &w.Settings[4]; apart(a, b) != apart(b, a) || apart(a, b) != b.Most.Reserved-b.Most.Base || apart(a, a) != 0 {
+		t.Errorf("%d and %d apart, most %+v", apart(a, b), apart(b, a), b.Most)
 	}
 }
 

@@ -359,6 +359,7 @@ func (e *encoder) rangeUse(r *align.RangeUse) {
 	e.intField("calls", int64(r.Calls))
 	e.intField("start_ns", r.Start)
 	e.intField("end_ns", r.End)
+	e.intField("duration_ns", r.Duration)
 	e.boolField("open", r.Open)
 	e.intField("contains_iterations", int64(r.Contains))
 	e.raw(",")
@@ -381,6 +382,7 @@ func (e *encoder) failed(t *align.Track, f *align.FailedAlloc) {
 	}
 	e.textFieldOrNull("phase", f.Phase)
 	e.textFieldOrNull("range", f.Range)
+	e.countField("level_bytes", f.Level, e.c.Memory && f.Level >= 0)
 	e.raw("}")
 }
 

@@ -54,6 +54,16 @@ func TensorsText(ten *align.Tensors) string {
 	return n + " blocks from PyTorch's memory snapshot"
 }
 
+// UnknownText says what the category unknown is; empty where no block is of it.
+func UnknownText(ten *align.Tensors) string {
+	for _, c := range ten.Categories {
+		if c.Name == "unknown" {
+			return "unknown is what no rule names: blocks kept from one iteration to the next that are neither parameter, gradient nor optimizer state, such as a growing list or what was born in no phase; and workspaces of libraries"
+		}
+	}
+	return ""
+}
+
 // ClockText says how well a snapshot's clock goes with the report's; empty without a snapshot.
 func ClockText(c *align.Clock) string {
 	if c == nil {

@@ -28,6 +28,10 @@ func WriteMarkdown(w io.Writer, rep *align.Report) error {
 	for _, t := range rep.Tracks {
 		m.track(rep, t)
 	}
+	for _, s := range Together(rep) {
+		m.line("")
+		m.line(md(s) + ".")
+	}
 	if len(rep.Findings) > 0 {
 		m.head(2, "Findings")
 		for i := range rep.Findings {
@@ -133,16 +137,16 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 	m.tensors(rep, t)
 	if len(t.Failed) > 0 {
 		m.head(3, fmt.Sprintf("Failed allocations (%d)", len(t.Failed)))
-		m.begin(3, "Call", "Returned", "In", "At")
-		for i := range t.Failed[:min(len(t.Failed), textFailed)] {
+		m.begin(3, "Call", "Returned", "In", "At", "Traced then")
+		rows, left := failedRows(len(t.Failed))
+		for n, i := range rows {
+			if n > 0 && rows[n-1] != i-1 {
+				m.row(fmt.Sprintf("… %s more", countText(int64(left))), "", "", "", "")
+			}
 			f := &t.Failed[i]
-			m.row(md(f.Call), ReturnText(f.Return), md(failedPlace(t, f)), scale.Duration(f.Time-rep.Source.Start))
+			m.row(md(f.Call), ReturnText(f.Return), md(failedPlace(t, f)), scale.Duration(f.Time-rep.Source.Start), known(m.c.Memory && f.Level >= 0, scale.Bytes(f.Level)))
 		}
 		m.inferred(t)
-		if n := len(t.Failed) - textFailed; n > 0 {
-			m.line("")
-			m.line(fmt.Sprintf("And %d more.", n))
-		}
 	}
 	m.line("")
 	m.line("Attribution: " + md(AttributionText(&m.c, t)))

@@ -53,6 +53,10 @@ func (m *markdown) tensors(rep *align.Report, t *align.Track) {
 	for _, c := range ten.Categories {
 		m.row(md(c.Name), scale.Bytes(c.Max), scale.Bytes(c.AtPeak), shareText(c.AtPeak, ten.Peak.Bytes))
 	}
+	if s := UnknownText(ten); s != "" {
+		m.line("")
+		m.line("*(" + md(s) + ")*")
+	}
 	m.inferred(t)
 	if t.Theory != nil {
 		m.line("")
@@ -166,14 +170,15 @@ func (m *markdown) outside(t *align.Track) {
 	}
 	m.head(3, "Memory outside PyTorch")
 	m.line(md(OutsideText(o)))
-	if len(o.Takers) == 0 {
+	list, _ := topTakers(o)
+	if len(list) == 0 {
 		return
 	}
 	m.line("")
 	m.begin(2, "Call", "In", "Blocks", "Taken", "Live at the end")
-	for i := range o.Takers[:min(len(o.Takers), textTakers)] {
-		x := &o.Takers[i]
-		m.row(known(x.Call != "", md(x.Call)), md(holdingPlace(t, &align.Holding{Iteration: x.Iteration, Phase: x.Phase})), strconv.Itoa(x.Blocks), scale.Bytes(x.Bytes), scale.Bytes(x.Live))
+	for i := range list {
+		x := &list[i]
+		m.row(known(x.Call != "", md(x.Call)), md(takerPlace(t, x)), strconv.Itoa(x.Blocks), scale.Bytes(x.Bytes), scale.Bytes(x.Live))
 	}
 	m.inferred(t)
 }

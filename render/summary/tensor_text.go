@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,16 +79,17 @@ func (p *printer) levelIterations(t *align.Track) {
 	tab := &textTable{}
 	index := tab.add(column{head: "#"})
 	aPeak := tab.add(column{head: "peak", over: "allocated"})
-	aNeed := tab.add(column{head: "need", over: "allocated", rank: 1})
-	aEnd := tab.add(column{head: "end", over: "allocated", rank: 8})
-	rPeak := tab.add(column{head: "peak", over: "reserved"})
-	rNeed := tab.add(column{head: "need", over: "reserved", rank: 5})
-	dPeak := tab.add(column{head: "peak", over: "traced"})
-	dNeed := tab.add(column{head: "need", over: "traced", rank: 6})
-	unused := tab.add(column{head: "unused", over: "end gaps", rank: 3})
-	outside := tab.add(column{head: "outside", over: "end gaps", rank: 4})
+	// Ends and gaps add up to the traced level at the end: they stay together.
+	aNeed := tab.add(column{head: "need", over: "allocated", rank: 6})
+	aEnd := tab.add(column{head: "end", over: "allocated", rank: 3})
+	rPeak := tab.add(column{head: "peak", over: "reserved", rank: 5})
+	rNeed := tab.add(column{head: "need", over: "reserved", rank: 9})
+	dPeak := tab.add(column{head: "peak", over: "traced", rank: 8})
+	dNeed := tab.add(column{head: "need", over: "traced", rank: 10})
+	unused := tab.add(column{head: "unused", over: "end gaps", rank: 1})
+	outside := tab.add(column{head: "outside", over: "end gaps", rank: 2})
 	phase := tab.add(column{head: "allocated peaks in", left: true, rank: 7, min: 18})
-	flag := tab.add(column{head: "", left: true, rank: 2})
+	flag := tab.add(column{head: "", left: true, rank: 4})
 	show := thin(t.Iterations, textIterations)
 	gaps := map[int]string{}
 	for n, i := range show.rows {
@@ -172,6 +174,9 @@ func (p *printer) categories(ten *align.Tensors) {
 		share.cells = append(share.cells, shareText(c.AtPeak, ten.Peak.Bytes))
 	}
 	p.table(tab, nil)
+	if s := UnknownText(ten); s != "" {
+		p.para("  ", "("+s+")", dim)
+	}
 }
 
 // theory writes the expected bytes, beside the measured ones where these are known, to the byte.
@@ -233,7 +238,7 @@ type ShareGroup struct {
 // ShareGroups are the ways in which a holding is told. Where no block has a frame, there is none by frame.
 func ShareGroups(h *align.Holding) []ShareGroup {
 	var out []ShareGroup
-	if len(h.ByFrame) > 1 || len(h.ByFrame) == 1 && h.ByFrame[0].Name != "(unknown)" {
+	if len(h.ByFrame) > 1 || len(h.ByFrame) == 1 && h.ByFrame[0].Name != align.NoFrame {
 		out = append(out, ShareGroup{"frame", h.ByFrame})
 	}
 	return append(out, ShareGroup{"phase of birth", h.ByPhase}, ShareGroup{"category", h.ByCategory})
@@ -323,40 +328,69 @@ func (p *printer) caches(rep *align.Report, t *align.Track, list []*align.Cache)
 	p.inferred(t)
 }
 
-// OutsideText says how much memory others than PyTorch's allocator took.
+// OutsideText says how much memory others than PyTorch's allocator took, static memory of modules among it, as in LevelGaps.
 func OutsideText(o *align.Outside) string {
-	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took.", scale.Bytes(o.Bytes), countText(o.Bytes), scale.Bytes(o.Peak))
+	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took", scale.Bytes(o.Bytes+o.Static), countText(o.Bytes+o.Static), scale.Bytes(o.Peak+o.Static))
 	if o.Static > 0 {
-		s += fmt.Sprintf(" Beside it %s of static memory of modules.", scale.Bytes(o.Static))
+		s += fmt.Sprintf("; %s of it is static memory of modules", scale.Bytes(o.Static))
 	}
-	return s
+	return s + "."
+}
+
+// StaticTaker is the Call of the taker that stands for static memory of modules.
+const StaticTaker = "static memory of modules"
+
+// OutsideTakers are the takers of memory outside PyTorch, largest first, with static memory of modules as the last: no call
+// took that.
+func OutsideTakers(o *align.Outside) []align.Taker {
+	list := slices.Clone(o.Takers)
+	if o.Static > 0 {
+		list = append(list, align.Taker{Call: StaticTaker, Iteration: -1, Blocks: o.Blocks, Bytes: o.Static, Live: o.Static})
+	}
+	return list
+}
+
+// takerPlace is where a taker took it; empty for static memory, which lies in no phase.
+func takerPlace(t *align.Track, x *align.Taker) string {
+	if x.Call == StaticTaker {
+		return ""
+	}
+	return holdingPlace(t, &align.Holding{Iteration: x.Iteration, Phase: x.Phase})
 }
 
 func (p *printer) outside(t *align.Track) {
 	o := t.Tensors.Outside
 	p.para("  ", OutsideText(o))
-	if len(o.Takers) == 0 {
+	list, left := topTakers(o)
+	if len(list) == 0 {
 		return
 	}
 	tab := &textTable{}
-	call := tab.add(column{head: "call", left: true, min: 12})
+	call := tab.add(column{head: "call", left: true, min: 10})
 	in := tab.add(column{head: "in", left: true, min: 16, rank: 1})
 	bytes := tab.add(column{head: "taken"})
 	live := tab.add(column{head: "live at the end"})
 	blocks := tab.add(column{head: "blocks", rank: 2})
-	for i := range o.Takers[:min(len(o.Takers), textTakers)] {
-		x := &o.Takers[i]
+	for i := range list {
+		x := &list[i]
 		call.cells = append(call.cells, known(x.Call != "", clean(x.Call)))
-		in.cells = append(in.cells, holdingPlace(t, &align.Holding{Iteration: x.Iteration, Phase: x.Phase}))
+		in.cells = append(in.cells, takerPlace(t, x))
 		bytes.cells = append(bytes.cells, scale.Bytes(x.Bytes))
 		live.cells = append(live.cells, scale.Bytes(x.Live))
 		blocks.cells = append(blocks.cells, countText(int64(x.Blocks)))
 	}
 	p.table(tab, nil)
 	p.inferred(t)
-	if n := len(o.Takers) - textTakers; n > 0 {
-		p.para("  ", fmt.Sprintf("(%s more takers are in --format json)", countText(int64(n))), dim)
+	if left > 0 {
+		p.para("  ", fmt.Sprintf("(%s more takers are in --format json)", countText(int64(left))), dim)
 	}
+}
+
+// topTakers are the takers to show, and how many there are beside them. Static memory is always shown.
+func topTakers(o *align.Outside) (list []align.Taker, left int) {
+	list = OutsideTakers(o)
+	left = max(len(o.Takers)-textTakers, 0)
+	return slices.Delete(list, len(o.Takers)-left, len(o.Takers)), left
 }
 
 // FragmentationText says how the cache is at the reserved level's peak.
@@ -366,7 +400,7 @@ func FragmentationText(t *align.Track) string {
 	s := fmt.Sprintf("At the peak of reserved (%s, in %s): %s allocated, %s free in the cache, the largest free block %s; %s of the free bytes are stuck in segments that hold live blocks.",
 		scale.Bytes(c.Reserved), cachePlace(t, c), scale.Bytes(c.Allocated), scale.Bytes(c.Free), scale.Bytes(c.LargestFree), scale.Bytes(c.Stuck))
 	if n := len(ten.Growth); n > 0 {
-		s += fmt.Sprintf(" Of %s segments that were added, %s were although as many bytes as asked for lay free in the cache.", countText(int64(n)), countText(int64(Misfits(ten))))
+		s += fmt.Sprintf(" Segments that were added: %s; for %s of them the cache had as many bytes free as were asked for, but in no single block that would do.", countText(int64(n)), countText(int64(Misfits(ten))))
 	}
 	return s
 }
@@ -385,7 +419,7 @@ func (p *printer) fragmentation(rep *align.Report, t *align.Track) {
 	}
 	if len(list) > textMisfits {
 		list = list[len(list)-textMisfits:]
-		p.para("  ", fmt.Sprintf("The last %d of those:", textMisfits))
+		p.para("  ", fmt.Sprintf("The last %d of such:", textMisfits))
 	}
 	p.caches(rep, t, list)
 }

@@ -221,7 +221,7 @@ func TestRuns(t *testing.T) {
 			text := textOf(t, rep, 300, false)
 			tr := rep.Tracks[0]
 			for _, want := range []string{
-				countText(tr.Tensors.Outside.Bytes) + " bytes",
+				countText(tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static) + " bytes",
 				scale.Bytes(tr.Tensors.Peak.Bytes),
 				scale.Bytes(LevelUse(&tr.Iterations[len(tr.Iterations)-1].Use, "allocated").Peak),
 				ClockText(tr.Tensors.Clock),
@@ -229,6 +229,10 @@ func TestRuns(t *testing.T) {
 				if !strings.Contains(text, want) {
 					t.Errorf("the text has no %q", want)
 				}
+			}
+			// What lies outside PyTorch is one figure, by its takers and as what the levels leave.
+			if _, left, ok := LevelGaps(&tr.Iterations[len(tr.Iterations)-1].Use); !ok || left != tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static {
+				t.Errorf("traced less reserved is %d, outside %+v", left, tr.Tensors.Outside)
 			}
 			for i, c := range BesideTheory(tr) {
 				j := at(t, v, "tracks", 0, "theory", "beside", i)

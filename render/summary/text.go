@@ -13,7 +13,7 @@ import (
 const (
 	textIterations = 40 // so many iterations are shown whole
 	textPhases     = 40
-	textFailed     = 8
+	textFailed     = 4 // so many failed allocations from each end
 	textRanges     = 12
 	minWidth       = 40
 )
@@ -34,6 +34,10 @@ func WriteText(w io.Writer, rep *align.Report, width int, color bool) error {
 	if len(rep.Tracks) == 0 {
 		p.blank()
 		p.para("", "No process with device memory or GPU work in this report.")
+	}
+	for _, s := range Together(rep) {
+		p.blank()
+		p.para("", s+".")
 	}
 	if len(rep.Findings) > 0 {
 		p.head("Findings")
@@ -196,13 +200,20 @@ func IterationsFromText(t *align.Track) string {
 		s = fmt.Sprintf("%d, from ranges that match %q as asked", f.Count, f.Pattern)
 	case "kernels":
 		s = fmt.Sprintf("%d, inferred from the repeating sequence of GPU work", f.Count)
+		if len(t.Iterations) > 0 {
+			s += fmt.Sprintf(" and named %q here", strings.TrimRight(t.Iterations[0].Name, "0123456789")+"#")
+		}
 	default:
-		return "none found" + why
+		return "none found" + why + ". Mark iterations with NVTX ranges, as the README shows, or name ranges that are there with --iteration; without ranges, --infer auto looks for what repeats."
 	}
 	if f.Domain != "" {
 		s += fmt.Sprintf(" in domain %q", f.Domain)
 	}
-	s += ", confidence " + strconv.FormatFloat(f.Confidence, 'f', 2, 64) + why + "."
+	s += ", confidence " + strconv.FormatFloat(f.Confidence, 'f', 2, 64)
+	if inferredIterations(t) {
+		s += " (how well the repeats match: 1 where all are the same)"
+	}
+	s += why + "."
 	if n := len(f.Gaps); n > 0 {
 		var gaps []string
 		for _, g := range f.Gaps[:min(n, 8)] {
@@ -231,7 +242,7 @@ func (p *printer) iterationsFrom(rep *align.Report, t *align.Track) {
 	p.para("Iterations: ", IterationsFromText(t))
 	var others []string
 	for i := range rep.Families {
-		if f := &rep.Families[i]; f.PID == t.PID && !f.Chosen {
+		if f := &rep.Families[i]; f.PID == t.PID && !f.Chosen && !f.Operator {
 			if len(others) == 3 {
 				others = append(others, "…")
 				break
@@ -278,12 +289,12 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 	tab := &textTable{}
 	index := tab.add(column{head: "#"})
 	name := tab.add(column{head: "name", left: true, rank: 12, min: 10}) // the number tells it, mostly
-	start := tab.add(column{head: "start", rank: 7})
-	end := tab.add(column{head: "end", rank: 6})
-	net := tab.add(column{head: "net", rank: 2})
+	start := tab.add(column{head: "start", rank: 3})
+	end := tab.add(column{head: "end", rank: 2})
+	net := tab.add(column{head: "net", rank: 7}) // end less start
 	peak := tab.add(column{head: "peak"})
-	need := tab.add(column{head: "need", rank: 3})
-	phase := tab.add(column{head: "peak phase", left: true, rank: 4, min: 10})
+	need := tab.add(column{head: "need", rank: 4})
+	phase := tab.add(column{head: "peak phase", left: true, rank: 6, min: 10})
 	dur := tab.add(column{head: "time", rank: 11})
 	kernels := tab.add(column{head: "kernels", rank: 10})
 	kernelNS := tab.add(column{head: "kernel time", rank: 8})
@@ -408,7 +419,7 @@ func (p *printer) ranges(rep *align.Report, t *align.Track) {
 		r := &t.Ranges[i]
 		name.cells = append(name.cells, clean(r.Name))
 		at.cells = append(at.cells, scale.Duration(r.Start-rep.Source.Start))
-		dur.cells = append(dur.cells, scale.Duration(r.End-r.Start))
+		dur.cells = append(dur.cells, scale.Duration(r.Duration))
 		net.cells = append(net.cells, known(c.Memory, scale.SignedBytes(r.Memory.Net)))
 		peak.cells = append(peak.cells, known(c.Memory, scale.Bytes(r.Memory.Peak)))
 		need.cells = append(need.cells, known(c.Memory, scale.Bytes(r.Memory.Need)))
@@ -419,6 +430,8 @@ func (p *printer) ranges(rep *align.Report, t *align.Track) {
 			s = "never closed"
 		} else if r.Contains > 0 {
 			s = fmt.Sprintf("holds %d iterations", r.Contains)
+		} else if r.Calls > 1 {
+			s = fmt.Sprintf("%s calls, time is their sum", countText(int64(r.Calls)))
 		}
 		note.cells = append(note.cells, s)
 	}
@@ -433,19 +446,34 @@ func (p *printer) failed(rep *align.Report, t *align.Track) {
 	at := tab.add(column{head: "at"})
 	call := tab.add(column{head: "call", left: true, rank: 1, min: 10})
 	ret := tab.add(column{head: "returned", left: true, rank: 2})
+	level := tab.add(column{head: "traced then"})
 	in := tab.add(column{head: "in", left: true, min: 12})
-	for i := range t.Failed[:min(len(t.Failed), textFailed)] {
+	rows, left := failedRows(len(t.Failed))
+	gaps := map[int]string{}
+	for n, i := range rows {
+		if n > 0 && rows[n-1] != i-1 {
+			gaps[n] = fmt.Sprintf("… %s more, all are in --format json", countText(int64(left)))
+		}
 		f := &t.Failed[i]
 		at.cells = append(at.cells, scale.Duration(f.Time-rep.Source.Start))
 		call.cells = append(call.cells, clean(f.Call))
 		ret.cells = append(ret.cells, ReturnText(f.Return))
+		level.cells = append(level.cells, known(rep.Collected.Memory && f.Level >= 0, scale.Bytes(f.Level)))
 		in.cells = append(in.cells, failedPlace(t, f))
 	}
-	p.table(tab, nil)
+	p.table(tab, gaps)
 	p.inferred(t)
-	if n := len(t.Failed) - textFailed; n > 0 {
-		p.para("  ", fmt.Sprintf("(and %s more)", countText(int64(n))), dim)
+}
+
+// failedRows are the places of the failed allocations to show, of so many: the first tell how it began, the last what ended
+// the run. left is how many are not shown between them.
+func failedRows(n int) (rows []int, left int) {
+	for i := range n {
+		if n <= 2*textFailed+1 || i < textFailed || i >= n-textFailed {
+			rows = append(rows, i)
+		}
 	}
+	return rows, n - len(rows)
 }
 
 func failedPlace(t *align.Track, f *align.FailedAlloc) string {
@@ -488,7 +516,11 @@ func AttributionText(c *align.Collected, t *align.Track) string {
 	if a.Kernels == 0 {
 		return "no kernels traced one by one"
 	}
-	return fmt.Sprintf("of %s kernels, %s (%s) belong to a range on the thread that launched them, %s (%s) to one open on the thread of the iterations, %s (%s) to none, and %s (%s) have no launch in the report.",
+	own, other := "a range on the thread that launched them", "one open on the thread of the iterations"
+	if inferredIterations(t) {
+		own = "an inferred phase, or a range on the thread that launched them"
+	}
+	return fmt.Sprintf("of %s kernels, %s (%s) belong to "+own+", %s (%s) to "+other+", %s (%s) to none, and %s (%s) have no launch in the report.",
 		countText(a.Kernels), countText(a.SameThread), shareText(a.SameThread, a.Kernels), countText(a.OtherThread), shareText(a.OtherThread, a.Kernels),
 		countText(a.None), shareText(a.None, a.Kernels), countText(a.NoLaunch), shareText(a.NoLaunch, a.Kernels))
 }

@@ -178,7 +178,7 @@ func TestUnits(t *testing.T) {
 	for _, c := range []struct {
 		part, whole int64
 		want        string
-	}{{0, 5, "0 %"}, {5, 5, "100 %"}, {1, 1_000_000, "0.1 %"}, {999_999, 1_000_000, "99.9 %"}, {0, 0, "n/a"}} {
+	}{{0, 5, "0 %"}, {5, 5, "100 %"}, {1, 1_000_000, "<0.1 %"}, {999_999, 1_000_000, ">99.9 %"}, {0, 0, "n/a"}} {
 		if got := shareText(c.part, c.whole); got != c.want {
 			t.Errorf("shareText(%d, %d) = %q, want %q", c.part, c.whole, got, c.want)
 		}
@@ -202,5 +202,54 @@ func TestPeakPhase(t *testing.T) {
 	}
 	if it, _ := PeakPlace(tr, &align.Level{Kind: "device", PeakAt: 1}); it != nil {
 		t.Errorf("a peak before all iterations is in %q", it.Name)
+	}
+}
+
+func TestFailedRows(t *testing.T) {
+	for _, c := range []struct{ n, shown, left int }{{0, 0, 0}, {1, 1, 0}, {9, 9, 0}, {10, 8, 2}, {22, 8, 14}} {
+		rows, left := failedRows(c.n)
+		if len(rows) != c.shown || left != c.left || c.n > 0 && (rows[0] != 0 || rows[len(rows)-1] != c.n-1) {
+			t.Errorf("of %d: %v, %d left", c.n, rows, left)
+		}
+	}
+	// The last ones, which ended the run, stand in text and Markdown.
+	rep := sample.Report(3)
+	tr := rep.Tracks[0]
+	for i := range 20 {
+		tr.Failed = append(tr.Failed, align.FailedAlloc{Time: int64(i), Call: "cudaMalloc", Return: 2, Iteration: -1, Range: fmt.Sprintf("range %d", i)})
+	}
+	var md bytes.Buffer
+	if err := WriteMarkdown(&md, rep); err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []string{textOf(t, rep, 120, false), md.String()} {
+		if !strings.Contains(got, "range 19") || !strings.Contains(got, "… 14 more") || strings.Contains(got, "range 9") {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+func TestInferredWords(t *testing.T) {
+	rep := sample.Report(3)
+	tr := rep.Tracks[0]
+	tr.IterationsFrom = align.IterationsFrom{How: "kernels", Confidence: 0.8, Count: 3, Why: "why"}
+	if got := IterationsFromText(tr); !strings.Contains(got, `named "iteration #" here`) || !strings.Contains(got, "how well the repeats match") {
+		t.Error(got)
+	}
+	if got := AttributionText(&rep.Collected, tr); !strings.Contains(got, "an inferred phase") {
+		t.Error(got)
+	}
+	tr.IterationsFrom = align.IterationsFrom{How: "none", Why: "why"}
+	if got := IterationsFromText(tr); !strings.Contains(got, "Mark iterations with NVTX ranges") {
+		t.Error(got)
+	}
+	// Operators' ranges cannot be chosen.
+	rep.Families = []align.Family{{PID: tr.PID, Pattern: "cub::X", Count: 9, Operator: true}}
+	if got := textOf(t, rep, 120, false); strings.Contains(got, "choose with") {
+		t.Error(got)
+	}
+	rep.Families[0].Operator = false
+	if got := textOf(t, rep, 120, false); !strings.Contains(got, "choose with") {
+		t.Error(got)
 	}
 }

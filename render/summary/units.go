@@ -34,5 +34,11 @@ func shareText(part, whole int64) string {
 		return "100 %"
 	}
 	p := float64(part) / float64(whole) * 100
-	return strconv.FormatFloat(min(max(p, 0.1), 99.9), 'f', 1, 64) + " %"
+	switch {
+	case p >= 0 && p < 0.05:
+		return "<0.1 %"
+	case p >= 99.95 && p <= 100:
+		return ">99.9 %"
+	}
+	return strconv.FormatFloat(p, 'f', 1, 64) + " %"
 }

@@ -3,6 +3,7 @@ package summary
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ const (
 	whatIfColumns  = 7  // so many settings are compared iteration by iteration
 	whatIfRows     = 24 // so many iterations
 	whatIfFailures = 8  // so many failing settings are told of in full
+	whatIfApart    = 10 // so many settings are all shown where they differ; of more, whatIfColumns
 )
 
 // ConfText is a setting as it is shown; the empty one is PyTorch's defaults.
@@ -69,6 +71,9 @@ func MomentText(w *align.WhatIf, m *align.Moment) string {
 	return s
 }
 
+// noLine begins the Frame of a moment at which no line of the program ran; the line that ran last follows.
+const noLine = "after "
+
 // WhenText is a time of the recorded run; of a trace without times, a place in it.
 func WhenText(w *align.WhatIf, at int64) string {
 	if !w.Timed {
@@ -83,7 +88,14 @@ func FailureText(w *align.WhatIf, s *align.Setting) string {
 		return ""
 	}
 	f := &s.Limited.Failures[0]
-	text := fmt.Sprintf("stops in %s: asks for %s", MomentText(w, &f.Moment), scale.Bytes(f.Request))
+	text := "stops in " + MomentText(w, &f.Moment)
+	if w.Track == nil {
+		text = "stops at " + MomentText(w, &f.Moment)
+		if line, ok := strings.CutPrefix(f.Frame, noLine); ok {
+			text = fmt.Sprintf("stops at %s (where no Python line runs, as in a backward pass; the last one to ask for memory before is %s)", WhenText(w, f.Time), clean(line))
+		}
+	}
+	text += ": asks for " + scale.Bytes(f.Request)
 	if scale.Bytes(f.Rounded) != scale.Bytes(f.Request) {
 		text += fmt.Sprintf(" (%s rounded)", scale.Bytes(f.Rounded))
 	}
@@ -132,9 +144,11 @@ func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
 		title = "Settings, best first"
 	}
 	p.head(title)
+	p.order(wi)
 	p.settings(wi)
 	p.limits(wi)
 	p.apart(wi)
+	p.places(wi)
 	p.byIteration(wi)
 	if len(wi.Notes) > 0 || p.settingNotes(wi, true) {
 		p.head("Notes")
@@ -152,48 +166,102 @@ func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
 
 func number(i int) string { return "#" + strconv.Itoa(i+1) }
 
+// order says how the rows are sorted, and what their figures are about.
+func (p *printer) order(wi *align.WhatIf) {
+	switch {
+	case wi.Ranked && wi.Capacity > 0:
+		p.para("  ", fmt.Sprintf("Order: those that run through on %s, by peak reserved; then those that stop, by the smallest card on which they would run, however many requests fail.", scale.Bytes(wi.Capacity)), dim)
+	case wi.Ranked:
+		p.para("  ", "Order: by peak reserved.", dim)
+	}
+	if wi.Capacity > 0 {
+		p.para("  ", "Peak reserved is on a card with room enough. On a smaller one the cache is given back before a request fails, so that a setting may run through on less than its peak.", dim)
+	}
+	for i := range wi.Settings {
+		if s := &wi.Settings[i]; !s.IsRecorded && !s.IsDefault {
+			return
+		}
+	}
+	p.para("  ", "No other setting was asked for: --sweep tries some two dozen, --conf SETTING one of your own.")
+}
+
+// settings has a row for each. Where names would take the place of figures that matter, each name has a line of its own
+// above them.
 func (p *printer) settings(wi *align.WhatIf) {
+	rows := len(wi.Settings)
+	room, limit := "", ""
+	if wi.Capacity > 0 {
+		room, limit = "with room enough", "on "+scale.Bytes(wi.Capacity)
+	}
+	figures := func(tab *textTable) {
+		each := func(c column, cell func(s *align.Setting) string) {
+			col := tab.add(c)
+			for i := range rows {
+				col.cells = append(col.cells, cell(&wi.Settings[i]))
+			}
+		}
+		size := func(of func(s *align.Setting) int64) func(s *align.Setting) string {
+			return func(s *align.Setting) string { return scale.Bytes(of(s)) }
+		}
+		each(column{head: "peak reserved", over: room}, size(func(s *align.Setting) int64 { return s.PeakReserved }))
+		each(column{head: "range", over: room, left: true, rank: 5}, func(s *align.Setting) string {
+			if s.ReservedRange[0] == s.ReservedRange[1] {
+				return ""
+			}
+			return scale.Bytes(s.ReservedRange[0]) + " to " + scale.Bytes(s.ReservedRange[1])
+		})
+		each(column{head: "peak allocated", over: room, rank: 7}, size(func(s *align.Setting) int64 { return s.PeakAllocated }))
+		each(column{head: cacheAtPeak, over: room, rank: 4}, size(func(s *align.Setting) int64 { return s.CacheAtPeak }))
+		each(column{head: "largest gap", over: room, rank: 6}, size(func(s *align.Setting) int64 { return s.LargestGap }))
+		each(column{head: "segments", over: room, rank: 9}, func(s *align.Setting) string { return countText(int64(s.Segments)) })
+		each(column{head: "cudaMallocs", over: room, rank: 8}, func(s *align.Setting) string { return countText(int64(s.CUDAMallocs)) })
+		each(column{head: failedHead, over: limit, rank: 2}, func(s *align.Setting) string {
+			if s.Limited == nil {
+				return ""
+			}
+			return countText(int64(s.Limited.Failed))
+		})
+		each(column{head: cardHead, rank: 1}, size(func(s *align.Setting) int64 { return s.SmallestCard }))
+	}
 	tab := &textTable{}
 	no := tab.add(column{head: "#"})
-	conf := tab.add(column{head: "setting", left: true, min: 18})
-	peak := tab.add(column{head: "peak reserved"})
-	spread := tab.add(column{head: "range", left: true, rank: 6})
-	alloc := tab.add(column{head: "peak allocated", rank: 7})
-	gap := tab.add(column{head: "largest gap", rank: 5})
-	segs := tab.add(column{head: "segments", rank: 9})
-	calls := tab.add(column{head: "cudaMallocs", rank: 8})
-	failed := tab.add(column{head: "failed", rank: 2})
-	card := tab.add(column{head: "smallest card", rank: 1})
-	for i := range wi.Settings {
-		s := &wi.Settings[i]
+	conf := tab.add(column{head: "setting", left: true})
+	for i := range rows {
 		no.cells = append(no.cells, strconv.Itoa(i+1))
-		text := SettingText(s)
-		conf.cells = append(conf.cells, text)
-		peak.cells = append(peak.cells, scale.Bytes(s.PeakReserved))
-		r := ""
-		if s.ReservedRange[0] != s.ReservedRange[1] {
-			r = scale.Bytes(s.ReservedRange[0]) + " to " + scale.Bytes(s.ReservedRange[1])
-		}
-		spread.cells = append(spread.cells, r)
-		alloc.cells = append(alloc.cells, scale.Bytes(s.PeakAllocated))
-		gap.cells = append(gap.cells, scale.Bytes(s.LargestGap))
-		segs.cells = append(segs.cells, countText(int64(s.Segments)))
-		calls.cells = append(calls.cells, countText(int64(s.CUDAMallocs)))
-		f := ""
-		if s.Limited != nil {
-			f = countText(int64(s.Limited.Failed))
-		}
-		failed.cells = append(failed.cells, f)
-		card.cells = append(card.cells, scale.Bytes(s.SmallestCard))
+		conf.cells = append(conf.cells, SettingText(&wi.Settings[i]))
 	}
-	lines, _ := tab.lines(p.width - 2)
-	p.table(tab, nil)
-	for i := range wi.Settings {
-		if text := SettingText(&wi.Settings[i]); !strings.Contains(lines[i+1], text) {
-			p.para("  "+number(i)+" ", text, dim)
+	figures(tab)
+	lines, dropped := tab.lines(p.width - 2)
+	fits := !slices.ContainsFunc(dropped, func(s string) bool {
+		return strings.HasSuffix(s, cacheAtPeak) || strings.HasSuffix(s, failedHead) || strings.HasSuffix(s, cardHead)
+	})
+	if fits && !slices.ContainsFunc(lines, func(l string) bool { return displayWidth(l) > p.width-2 }) {
+		p.table(tab, nil)
+		return
+	}
+	const in = "     " // as far as a name is behind its number
+	tab = &textTable{}
+	figures(tab)
+	lines, dropped = tab.lines(p.width - len(in))
+	for i, l := range lines {
+		if i < tab.heads {
+			p.line(in + p.paint(bold, l))
+			continue
 		}
+		p.para("  "+number(i-tab.heads)+" ", SettingText(&wi.Settings[i-tab.heads]))
+		p.line(in + l)
+	}
+	if len(dropped) > 0 {
+		p.para("  ", "(left out at this width: "+strings.Join(dropped, ", ")+")", dim)
 	}
 }
+
+// Heads of columns that are not given up for the names of settings.
+const (
+	cacheAtPeak = "cache at tensor peak"
+	failedHead  = "failed"
+	cardHead    = "smallest card"
+)
 
 // limits says which settings run on the card that was asked for, and where the others stop.
 func (p *printer) limits(wi *align.WhatIf) {
@@ -230,7 +298,7 @@ func (p *printer) limits(wi *align.WhatIf) {
 	}
 	tab := &textTable{}
 	no := tab.add(column{head: "#"})
-	in := tab.add(column{head: "stops in", left: true, min: 20})
+	in := tab.add(column{head: "stops " + placeHead(wi), left: true, min: 20})
 	asks := tab.add(column{head: "asks for"})
 	free := tab.add(column{head: "free in cache", rank: 1})
 	piece := tab.add(column{head: "largest piece", rank: 2})
@@ -251,22 +319,37 @@ func (p *printer) limits(wi *align.WhatIf) {
 	}
 }
 
-// apart says where each setting differs from the one that the program ran with.
+// apart says where settings differ from the one that the program ran with: all, or of many those that stand for them.
 func (p *printer) apart(wi *align.WhatIf) {
+	if len(wi.Settings) < 2 {
+		return
+	}
 	base := wi.Base()
+	shown := map[int]bool{}
+	if len(wi.Settings) > whatIfApart {
+		for _, i := range wi.Chosen(whatIfColumns) {
+			shown[i] = true
+		}
+	}
+	in := placeHead(wi)
 	tab := &textTable{}
 	no := tab.add(column{head: "#"})
-	first := tab.add(column{head: "first in", left: true, min: 20})
+	first := tab.add(column{head: "first " + in, left: true, min: 20})
 	by := tab.add(column{head: "by", rank: 2})
-	most := tab.add(column{head: "most in", left: true, min: 20, rank: 1})
+	most := tab.add(column{head: "most " + in, left: true, min: 20, rank: 1})
 	mostBy := tab.add(column{head: "by", rank: 1})
 	var same []string
+	more := 0
 	for i := range wi.Settings {
 		s := &wi.Settings[i]
-		if s.First == nil {
-			if i != base {
-				same = append(same, number(i))
-			}
+		switch {
+		case i == base:
+			continue
+		case s.First == nil:
+			same = append(same, number(i))
+			continue
+		case len(shown) > 0 && !shown[i]:
+			more++
 			continue
 		}
 		no.cells = append(no.cells, strconv.Itoa(i+1))
@@ -275,16 +358,58 @@ func (p *printer) apart(wi *align.WhatIf) {
 		most.cells = append(most.cells, PlaceText(wi, &s.Most.Moment))
 		mostBy.cells = append(mostBy.cells, scale.SignedBytes(s.Most.Reserved-s.Most.Base))
 	}
-	if len(wi.Settings) < 2 {
-		return
-	}
 	p.head(fmt.Sprintf("Where reserved memory differs from that under %s %s", number(base), ConfText(wi.Settings[base].Conf)))
 	if len(no.cells) > 0 {
 		p.table(tab, nil)
 	}
+	if more > 0 {
+		p.para("  ", fmt.Sprintf("and %d more, which --format json has", more), dim)
+	}
 	if len(same) > 0 {
 		p.para("  ", "never: "+strings.Join(same, ", "), dim)
 	}
+}
+
+// placeHead is the word between what happens and where: a phase it happens in, a time it happens at.
+func placeHead(wi *align.WhatIf) string {
+	if wi.Track == nil {
+		return "at"
+	}
+	return "in"
+}
+
+// places explains the places that a comparison without a report names.
+func (p *printer) places(wi *align.WhatIf) {
+	if wi.Track != nil {
+		return
+	}
+	some, after := false, false
+	for i := range wi.Settings {
+		s := &wi.Settings[i]
+		var at []*align.Moment
+		if s.First != nil {
+			at = append(at, &s.First.Moment, &s.Most.Moment)
+		}
+		if s.Failed() > 0 && len(s.Limited.Failures) > 0 {
+			at = append(at, &s.Limited.Failures[0].Moment)
+		}
+		for _, m := range at {
+			some = true
+			after = after || strings.HasPrefix(m.Frame, noLine)
+		}
+	}
+	if !some {
+		return
+	}
+	text := "Times count from the start of the trace, which may be long before the first iteration; --report names iterations and phases."
+	if !wi.Timed {
+		text = "Entries are those of the trace; --report names iterations and phases."
+	}
+	if after {
+		text = "(after LINE): no Python line runs there, as in a backward pass; LINE is the last one to ask for memory before. " + text
+	}
+	p.blank()
+	p.para("  ", text, dim)
 }
 
 // byIteration compares the highest reserved level of each iteration.

@@ -13,7 +13,7 @@ func WriteWhatIfCSV(w io.Writer, wi *align.WhatIf) error {
 		"peak_reserved_low_bytes", "peak_reserved_high_bytes", "peak_allocated_bytes", "largest_gap_bytes", "segments",
 		"cuda_mallocs", "capacity_bytes", "failed_requests", "cache_released", "smallest_capacity_bytes",
 		"peak_iteration", "peak_phase", "peak_frame", "fails_iteration", "fails_phase", "fails_frame", "fails_request_bytes",
-		"fails_free_cache_bytes", "fails_largest_free_bytes"} {
+		"fails_free_cache_bytes", "fails_largest_free_bytes", "cache_at_allocated_peak_bytes"} {
 		t.text(h)
 	}
 	t.end()
@@ -50,6 +50,7 @@ func WriteWhatIfCSV(w io.Writer, wi *align.WhatIf) error {
 				t.empty()
 			}
 		}
+		t.int(s.CacheAtPeak)
 		t.end()
 		t.out.spill()
 	}

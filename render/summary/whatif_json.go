@@ -79,6 +79,7 @@ func (e *whatIfEncoder) setting(i int) {
 	e.int(s.ReservedRange[1])
 	e.raw("]")
 	e.intField("peak_allocated_bytes", s.PeakAllocated)
+	e.intField("cache_at_allocated_peak_bytes", s.CacheAtPeak)
 	e.intField("largest_gap_bytes", s.LargestGap)
 	e.intField("segments", int64(s.Segments))
 	e.intField("cuda_mallocs", int64(s.CUDAMallocs))

@@ -26,7 +26,7 @@ func whatIf(track bool) *align.WhatIf {
 	add := func(conf string, peak int64, failed int) {
 		s := align.Setting{Peak: at(2, "backward", ""), Gap: at(1, "forward", "train.py:5 step"), SmallestCard: peak - 1<<30}
 		s.Conf, s.PeakReserved, s.ReservedRange, s.PeakAllocated = conf, peak, [2]int64{peak, peak}, peak/2
-		s.LargestGap, s.Segments, s.CUDAMallocs = peak/3, 40, 55
+		s.LargestGap, s.CacheAtPeak, s.Segments, s.CUDAMallocs = peak/3, peak/8, 40, 55
 		s.Limited = &align.Limits{Capacity: w.Capacity - w.Outside, PeakReserved: min(peak, 6<<30), CUDAMallocs: 60, Retries: 1, Failed: failed}
 		for range failed {
 			f := align.Failure{Moment: at(3, "forward/layer0", "train.py:9 forward")}
@@ -66,16 +66,78 @@ func whatIfText(t *testing.T, w *align.WhatIf, width int) string {
 
 func TestWhatIfText(t *testing.T) {
 	text := whatIfText(t, whatIf(true), 200)
-	for _, want := range []string{"1,234 allocations", "recorded with the default setting", "(default) [recorded]", "8 GiB to 8.06 GiB", "smallest card", "On a card of 6 GiB",
+	for _, want := range []string{"1,234 allocations", "recorded with the default setting", "(default) [recorded]", "8 GiB to 8.06 GiB", "smallest card", "cache at tensor peak", "896 MiB", "with room enough", "Peak reserved is on a card with room enough", "On a card of 6 GiB",
 		"expandable_segments:True runs through, and gives its whole cache back once", "(default) [recorded] stops in iteration 3, forward/layer0 (train.py:9 forward): asks for 100 MiB (128 MiB rounded) while 300 MiB lie free in the cache, the largest piece 72 MiB",
 		"less 50 MiB measured outside PyTorch", "Peak reserved by iteration", "iteration 0, forward", "-2 MiB", "#3: why there is a range", "a note", "time is not modelled"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("text does not say %q:\n%s", want, text)
 		}
 	}
+	for _, not := range []string{"Order:", "No other setting", "(after LINE)"} {
+		if strings.Contains(text, not) {
+			t.Errorf("text says %q", not)
+		}
+	}
 	alone := whatIfText(t, whatIf(false), 200)
 	if strings.Contains(alone, "Peak reserved by iteration") || !strings.Contains(alone, "5.000 ms (train.py:9 forward)") {
 		t.Errorf("without a report:\n%s", alone)
+	}
+}
+
+// TestWhatIfTextExplains what a reader cannot know: the order, a place without a line, and that there is more to try.
+func TestWhatIfTextExplains(t *testing.T) {
+	w := whatIf(false)
+	w.Ranked = true
+	w.Settings[0].Limited.Failures[0].Frame = "after train.py:7 step"
+	text := whatIfText(t, w, 300)
+	for _, want := range []string{"Order: those that run through on 6 GiB, by peak reserved; then those that stop, by the smallest card",
+		"stops at 5.000 ms (where no Python line runs, as in a backward pass; the last one to ask for memory before is train.py:7 step): asks for", "(after LINE): no Python line runs there", "stops at  ", "first at  "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("text does not say %q:\n%s", want, text)
+		}
+	}
+	w.Capacity = 0
+	if text := whatIfText(t, w, 300); !strings.Contains(text, "Order: by peak reserved.") || strings.Contains(text, "room enough") {
+		t.Errorf("without a capacity:\n%s", text)
+	}
+	w.Settings = w.Settings[:1]
+	if text := whatIfText(t, w, 300); !strings.Contains(text, "--sweep tries") {
+		t.Errorf("one row, and no word of more:\n%s", text)
+	}
+}
+
+// TestWhatIfTextMany keeps it short where many settings differ from the base.
+func TestWhatIfTextMany(t *testing.T) {
+	w := whatIf(true)
+	for i := range 20 {
+		s := w.Settings[1]
+		s.Conf = "max_split_size_mb:" + strconv.Itoa(100+i)
+		s.PeakReserved += int64(i) << 20
+		w.Settings = append(w.Settings, s)
+	}
+	text := whatIfText(t, w, 200)
+	from := strings.Index(text, "Where reserved memory differs")
+	part := text[from : from+strings.Index(text[from:], "\n\n")]
+	if n := strings.Count(part, "\n"); n != whatIfColumns+1 || !strings.Contains(part, "and 17 more, which --format json has") {
+		t.Errorf("%d lines:\n%s", n, part)
+	}
+}
+
+// TestWhatIfTextNames gives a name a line of its own where it would be cut, and says it once.
+func TestWhatIfTextNames(t *testing.T) {
+	const name = "roundup_power2_divisions:[64:8,256:4,1024:2,>:1]"
+	w := whatIf(true)
+	for width, want := range map[int]string{80: "\n  #3 " + name + "\n", 200: "\n  3  " + name + "  "} {
+		text := whatIfText(t, w, width)
+		table := text[:strings.Index(text, "On a card of")]
+		if strings.Count(table, want) != 1 || strings.Count(table, "roundup") != 1 {
+			t.Errorf("width %d:\n%s", width, table)
+		}
+		for _, head := range []string{"peak reserved", "cache at tensor peak", "failed", "smallest card"} {
+			if !strings.Contains(table, head) {
+				t.Errorf("width %d: no %q:\n%s", width, head, table)
+			}
+		}
 	}
 }
 
@@ -146,6 +208,7 @@ func TestWhatIfJSON(t *testing.T) {
 			Range     [2]int64 `json:"peak_reserved_range_bytes"`
 			Allocated int64    `json:"peak_allocated_bytes"`
 			Gap       int64    `json:"largest_gap_bytes"`
+			Cache     int64    `json:"cache_at_allocated_peak_bytes"`
 			Segments  int64
 			Mallocs   int64 `json:"cuda_mallocs"`
 			Failed    int64 `json:"failed_requests"`
@@ -173,7 +236,7 @@ func TestWhatIfJSON(t *testing.T) {
 	}
 	for i, s := range got.Settings {
 		x := &w.Settings[i]
-		if s.Conf == nil || *s.Conf != x.Conf || s.Peak != x.PeakReserved || s.Range != x.ReservedRange || s.Allocated != x.PeakAllocated || s.Gap != x.LargestGap ||
+		if s.Conf == nil || *s.Conf != x.Conf || s.Peak != x.PeakReserved || s.Range != x.ReservedRange || s.Allocated != x.PeakAllocated || s.Gap != x.LargestGap || s.Cache != x.CacheAtPeak ||
 			s.Segments != int64(x.Segments) || s.Mallocs != int64(x.CUDAMallocs) || s.Failed != int64(x.Failed()) || s.Smallest != x.SmallestCard {
 			t.Errorf("%+v is not %+v", s, x)
 		}
@@ -217,7 +280,7 @@ func TestWhatIfCSV(t *testing.T) {
 	}
 	for i := range w.Settings {
 		s, r := &w.Settings[i], rows[i+1]
-		want := map[string]string{"conf": s.Conf, "peak_reserved_bytes": strconv.FormatInt(s.PeakReserved, 10), "failed_requests": strconv.Itoa(s.Failed()), "peak_iteration": "2",
+		want := map[string]string{"conf": s.Conf, "cache_at_allocated_peak_bytes": strconv.FormatInt(s.CacheAtPeak, 10), "peak_reserved_bytes": strconv.FormatInt(s.PeakReserved, 10), "failed_requests": strconv.Itoa(s.Failed()), "peak_iteration": "2",
 			"peak_phase": "backward", "smallest_capacity_bytes": strconv.FormatInt(s.SmallestCard, 10), "fails_phase": "", "peak_reserved_high_bytes": strconv.FormatInt(s.ReservedRange[1], 10)}
 		if s.Failed() > 0 {
 			want["fails_phase"], want["fails_iteration"], want["fails_free_cache_bytes"] = "forward/layer0", "3", strconv.Itoa(300<<20)

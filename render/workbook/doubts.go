@@ -14,7 +14,7 @@ func failedTable(rep *align.Report) *table {
 		cols: columns(
 			column{head: "Time (ms)", as: asTime}, column{head: "Iteration", as: asID}, column{head: "Iteration name"}, column{head: "Phase"}, column{head: "From"},
 			column{head: "Range outside iterations"}, column{head: "Call"}, column{head: "Returned"}, column{head: "Duration (µs)", as: asTime},
-			column{head: "Thread", as: asID}),
+			column{head: "Thread", as: asID}, column{head: "Traced level then (MiB)", as: asMiB}, column{head: "Traced level then (bytes)", as: asCount}),
 		fill: func(i int, r *row) {
 			t, j := at(i)
 			k := &t.Failed[j]
@@ -33,6 +33,8 @@ func failedTable(rep *align.Report) *table {
 			r.text(summary.ReturnText(k.Return))
 			r.us(true, k.Duration)
 			r.intIf(k.TID != 0, k.TID)
+			r.mib(rep.Collected.Memory && k.Level >= 0, k.Level)
+			r.intIf(rep.Collected.Memory && k.Level >= 0, k.Level)
 		},
 	}
 }

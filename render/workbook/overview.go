@@ -265,6 +265,9 @@ func (o *overview) levels(rep *align.Report) {
 		r.int(l.End)
 		r.text(note)
 	})
+	for _, s := range summary.Together(rep) {
+		o.fact("Together", s)
+	}
 	for _, t := range rep.Tracks {
 		if p := t.Pool; p != nil {
 			o.fact("Memory pools", fmt.Sprintf("process %d, device %d: number of pools %d, together at most %.2f MiB, of which at most %.2f MiB were used",
@@ -314,6 +317,34 @@ type peak struct {
 	p *align.PhaseStat
 }
 
+// level is the use of a row that tells phases apart: what tensors hold where a snapshot says it, for the device level is flat
+// under a cache.
+func (p *peak) level(u *align.Use) *align.MemoryUse {
+	if summary.HasTensorLevels(p.t) {
+		if m := summary.LevelUse(u, "allocated"); m != nil {
+			return m
+		}
+	}
+	return &u.Memory
+}
+
+// ofLevel says, as the end of a title, of which level phases are told; empty where that is the device level.
+func ofLevel(rep *align.Report) string {
+	with := 0
+	for _, t := range rep.Tracks {
+		if summary.HasTensorLevels(t) {
+			with++
+		}
+	}
+	switch with {
+	case 0:
+		return ""
+	case len(rep.Tracks):
+		return " (allocated: what tensors hold)"
+	}
+	return " (allocated where a snapshot tells what tensors hold, else the device level)"
+}
+
 // phases writes the table of phases that need most, and returns its rows.
 func (o *overview) phases(rep *align.Report) []peak {
 	var all []peak
@@ -330,14 +361,15 @@ func (o *overview) phases(rep *align.Report) []peak {
 	if len(all) == 0 {
 		return nil
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].p.Max.Memory.Need > all[j].p.Max.Memory.Need })
+	need := func(i int) int64 { return all[i].level(&all[i].p.Max).Need }
+	sort.SliceStable(all, func(i, j int) bool { return need(i) > need(j) })
 	// Phases that need nothing say nothing, unless all are such.
-	some := sort.Search(len(all), func(i int) bool { return all[i].p.Max.Memory.Need <= 0 })
+	some := sort.Search(len(all), func(i int) bool { return need(i) <= 0 })
 	if some > 0 {
 		all = all[:some]
 	}
 	all = all[:min(len(all), overviewPhases)]
-	o.section("Phases of steady iterations that need most")
+	o.section("Phases of steady iterations that need most" + ofLevel(rep))
 	o.table("Phase_peaks", columns(
 		column{head: "Phase", as: asLong}, column{head: "From"}, column{head: "Peak (MiB, max)", as: asMiB}, column{head: "Need (MiB, max)", as: asMiB},
 		column{head: "Need (MiB, median)", as: asMiB}, column{head: "Net (MiB, median)", as: asChange}, column{head: "Time (ms, median)", as: asTime},
@@ -346,10 +378,11 @@ func (o *overview) phases(rep *align.Report) []peak {
 		r.track(t)
 		r.text(p.Path)
 		r.text(from(p.Inferred))
-		r.mib(true, p.Max.Memory.Peak)
-		r.mib(true, p.Max.Memory.Need)
-		r.mib(true, p.Median.Memory.Need)
-		r.mib(true, p.Median.Memory.Net)
+		high, mid := all[i].level(&p.Max), all[i].level(&p.Median)
+		r.mib(true, high.Peak)
+		r.mib(true, high.Need)
+		r.mib(true, mid.Need)
+		r.mib(true, mid.Net)
 		r.ms(true, p.DurationNS)
 		r.intIf(rep.Collected.Kernels, p.Median.GPU.Kernels)
 		r.ms(rep.Collected.Kernels, p.Median.GPU.KernelNS)
@@ -411,7 +444,7 @@ func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
 			o.chart(right, &excelize.Chart{
 				Type:   excelize.Col,
 				Series: []excelize.ChartSeries{bar(4, "E08214"), bar(5, "4393C3")},
-				Title:  title("Highest peak and need of phases"),
+				Title:  title("Highest peak and need of phases" + ofLevel(rep)),
 				XAxis:  excelize.ChartAxis{Font: axisFont, TickLabelPosition: excelize.ChartTickLabelLow},
 				YAxis:  axis(),
 			})

@@ -146,7 +146,11 @@ func tensorsTable(rep *align.Report) *table {
 			default:
 				r.none()
 			}
-			r.text(k.Frame)
+			if k.Frame == "" && t.Tensors.From == "snapshot" {
+				r.text(align.NoFrame)
+			} else {
+				r.text(k.Frame)
+			}
 			key := stack{t, uint32(k.Stack)}
 			s, ok := stacks[key]
 			if !ok {
@@ -358,13 +362,13 @@ func fragmentationTable(rep *align.Report) *table {
 
 // outsideTable has who took device memory beside PyTorch's allocator.
 func outsideTable(rep *align.Report) *table {
-	takers := func(t *align.Track) []align.Taker {
-		if t.Tensors == nil || t.Tensors.Outside == nil {
-			return nil
+	takers := make(map[*align.Track][]align.Taker)
+	for _, t := range rep.Tracks {
+		if t.Tensors != nil && t.Tensors.Outside != nil {
+			takers[t] = summary.OutsideTakers(t.Tensors.Outside)
 		}
-		return t.Tensors.Outside.Takers
 	}
-	n, at := flatten(rep, func(t *align.Track) int { return len(takers(t)) })
+	n, at := flatten(rep, func(t *align.Track) int { return len(takers[t]) })
 	origin := fromOf(rep)
 	return &table{
 		sheet: "Outside PyTorch", name: "Outside_PyTorch", tab: tabTensors, n: n, fixed: 3, none: "none: all device memory is in PyTorch's segments",
@@ -374,7 +378,7 @@ func outsideTable(rep *align.Report) *table {
 			column{head: "Taken (bytes)", as: asCount}, column{head: "Live at end (bytes)", as: asCount}),
 		fill: func(i int, r *row) {
 			t, j := at(i)
-			k := &takers(t)[j]
+			k := &takers[t][j]
 			r.track(t)
 			r.text(k.Call)
 			r.where(origin, t, k.Iteration, k.Phase)

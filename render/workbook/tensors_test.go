@@ -185,6 +185,7 @@ func TestRuns(t *testing.T) {
 			for i := range ten.Outside.Takers {
 				taken = append(taken, ten.Outside.Takers[i].Live)
 			}
+			taken = append(taken, ten.Outside.Static)
 			equal("Outside PyTorch", "Live at end (bytes)", taken)
 			cats := rows(t, f, "Categories")
 			names, highest, diff := columnOf(t, cats, "Category"), columnOf(t, cats, "Highest (bytes)"), columnOf(t, cats, "Difference (bytes)")

@@ -44,7 +44,7 @@ func whatIfTable(list []*align.WhatIf) *table {
 		cols: columns(
 			column{head: "Rank", as: asID}, column{head: "Setting"}, column{head: "Is"},
 			column{head: "Peak reserved (MiB)", as: asMiB, bar: true}, column{head: "Lowest (MiB)", as: asMiB}, column{head: "Highest (MiB)", as: asMiB},
-			column{head: "Peak allocated (MiB)", as: asMiB}, column{head: "Largest gap (MiB)", as: asMiB}, column{head: "Segments", as: asCount},
+			column{head: "Peak allocated (MiB)", as: asMiB}, column{head: "Cache at the peak of tensors (MiB)", as: asMiB}, column{head: "Largest gap (MiB)", as: asMiB}, column{head: "Segments", as: asCount},
 			column{head: "cudaMalloc calls", as: asCount}, column{head: "Smallest card (MiB)", as: asMiB, bar: true},
 			column{head: "Capacity (MiB)", as: asMiB}, column{head: "Failed requests there", as: asCount}, column{head: "Fails in"},
 			column{head: "Peak in"}, column{head: "Differs first in"}, column{head: "by (MiB)", as: asChange},
@@ -64,7 +64,7 @@ func whatIfTable(list []*align.WhatIf) *table {
 				is = append(is, "default")
 			}
 			r.text(strings.Join(is, ", "))
-			for _, v := range []int64{s.PeakReserved, s.ReservedRange[0], s.ReservedRange[1], s.PeakAllocated, s.LargestGap} {
+			for _, v := range []int64{s.PeakReserved, s.ReservedRange[0], s.ReservedRange[1], s.PeakAllocated, s.CacheAtPeak, s.LargestGap} {
 				r.mib(true, v)
 			}
 			r.int(int64(s.Segments))

@@ -137,12 +137,12 @@ func track(pid int64, process string, n int) *align.Track {
 		t.Phases = append(t.Phases, align.PhaseStat{Path: p.Path, Name: p.Name, Depth: p.Depth, Inferred: p.Inferred, Iterations: n - 2, Calls: p.Calls,
 			DurationNS: p.Duration, Median: p.Use, Max: t.Iterations[n-1].Phases[i].Use})
 	}
-	t.Ranges = []align.RangeUse{{Name: "model_init", TID: 735, Start: 60 * ms, End: 140 * ms, Use: use(3, 100*mib+3, 100*mib+3, 130*ms, 4)}}
+	t.Ranges = []align.RangeUse{{Name: "model_init", TID: 735, Start: 60 * ms, End: 140 * ms, Duration: 80 * ms, Use: use(3, 100*mib+3, 100*mib+3, 130*ms, 4)}}
 	t.Attribution = align.Attribution{Kernels: int64(30*n + 4), SameThread: int64(11*n + 4), OtherThread: int64(19 * n)}
 	t.Total = use(3, peak, last.Memory.End, peakAt, int64(30*n+4))
 	t.Failed = []align.FailedAlloc{
-		{Time: last.Start + 2*ms, Duration: 40_000, TID: 735, Call: "cudaMalloc", Return: 2, Iteration: n - 1, Phase: "forward"},
-		{Time: 70 * ms, Duration: 40_000, TID: 735, Call: "cudaMalloc", Return: 2, Iteration: -1, Range: "model_init"},
+		{Time: last.Start + 2*ms, Duration: 40_000, TID: 735, Call: "cudaMalloc", Return: 2, Iteration: n - 1, Phase: "forward", Level: 123*mib + 4},
+		{Time: 70 * ms, Duration: 40_000, TID: 735, Call: "cudaMalloc", Return: 2, Iteration: -1, Range: "model_init", Level: 7 * mib},
 	}
 	t.Kernels = []align.KernelStat{
 		{Path: "forward", Where: "iteration", Name: "gemm_kernel", Count: int64(6 * n), NS: int64(n) * 70_001, MinNS: 9_001, MaxNS: 14_000},

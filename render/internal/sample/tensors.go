@@ -43,7 +43,7 @@ func Tensors(rep *align.Report) {
 	ten.Categories = []align.CategoryUse{{Name: "parameter", Max: 863_176, AtPeak: 863_176}, {Name: "optimizer state", Max: 1_721_152, AtPeak: 1_721_152},
 		{Name: "gradient", Max: 860_576}, {Name: "activation", Max: 200*mib - 3, AtPeak: 200*mib - 3}}
 	hold := align.Holding{Time: at + 40*ms, Iteration: 1, Phase: "backward", Bytes: 863_176 + 1_721_152 + 200*mib - 3,
-		ByFrame:    []align.Share{{Name: "model.py:40 forward", Blocks: 19, Bytes: 200*mib - 3}, {Name: "(unknown)", Blocks: 44, Bytes: 1_721_152}, {Name: "train.py:7 <module>", Blocks: 37, Bytes: 863_176}},
+		ByFrame:    []align.Share{{Name: "model.py:40 forward", Blocks: 19, Bytes: 200*mib - 3}, {Name: align.NoFrame, Blocks: 44, Bytes: 1_721_152}, {Name: "train.py:7 <module>", Blocks: 37, Bytes: 863_176}},
 		ByPhase:    []align.Share{{Name: "forward", Blocks: 19, Bytes: 200*mib - 3}, {Name: "optimizer", Blocks: 44, Bytes: 1_721_152}, {Name: "(before recording)", Blocks: 37, Bytes: 863_176}},
 		ByCategory: []align.Share{{Name: "activation", Blocks: 19, Bytes: 200*mib - 3}, {Name: "optimizer state", Blocks: 44, Bytes: 1_721_152}, {Name: "parameter", Blocks: 37, Bytes: 863_176}}}
 	ten.Peak = hold
@@ -55,7 +55,7 @@ func Tensors(rep *align.Report) {
 	ten.AtReserved = &align.Cache{Time: at + 45*ms, Iteration: 1, Phase: "backward", Allocated: 205 * mib, Reserved: 301 * mib, Free: 96 * mib, LargestFree: 41 * mib, Stuck: 55 * mib}
 	ten.Growth = []align.Cache{{Time: 70 * ms, Iteration: -1, Phase: "model_init", Request: 6_912},
 		{Time: at + 45*ms, Iteration: 1, Phase: "backward", Request: 50 * mib, Allocated: 205 * mib, Reserved: 250 * mib, Free: 60 * mib, LargestFree: 33 * mib, Stuck: 55 * mib}}
-	ten.Outside = &align.Outside{Bytes: 67_266_308, Peak: 67_300_000, Static: 13_041, Takers: []align.Taker{
+	ten.Outside = &align.Outside{Bytes: 67_266_308, Peak: 67_300_000, Static: 13_041, Blocks: 3, Takers: []align.Taker{
 		{Call: "cudaMalloc", Iteration: 0, Phase: "forward", Blocks: 5, Bytes: 67_266_308, Live: 67_266_308},
 		{Iteration: -1, Blocks: 1, Bytes: 33_692}}}
 	t.Tensors = ten
