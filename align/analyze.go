@@ -86,8 +86,10 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 	if err := a.readEvents(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.joinSnapshot(); err != nil {
-		return nil, err
+	if opts.Snapshot != nil { // joining reads no table, so that what goes on after an interrupt disturbs nobody
+		if err := await(ctx, a.joinSnapshot); err != nil {
+			return nil, err
+		}
 	}
 	a.assemble()
 	return a.rep, nil

@@ -108,11 +108,18 @@ type WhatIfOptions struct {
 // leaves nothing for PyTorch, or that of ctx.
 func SimulateSettings(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 	w := &WhatIf{Snapshot: o.Name, Track: o.Track, Capacity: o.Capacity}
-	if err := w.pickReplay(&o); err != nil {
+	var q *torchmem.Requests
+	err := await(ctx, func() error {
+		if err := w.pickReplay(&o); err != nil {
+			return err
+		}
+		q = w.Replay.Requests()
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	r := w.Replay
-	q := r.Requests()
 	w.Known, w.Recorded, w.Measured = r.Settings.Known, r.Settings.Conf, r.Whole().ReservedPeak
 	for i := range r.Blocks {
 		if r.Blocks[i].BirthEvent >= 0 {
@@ -256,18 +263,15 @@ func (w *WhatIf) simulate(ctx context.Context, q *torchmem.Requests, cfgs []*tor
 		}
 	}
 	var free, limited []*torchmem.Result
-	finished := make(chan struct{})
-	go func() { // a simulation cannot be stopped, but whoever waits for it can go
-		defer close(finished)
+	err := await(ctx, func() error {
 		free = q.Sweep(cfgs, torchmem.SimOptions{Smallest: true}, done)
 		if before = len(cfgs); o.Capacity > 0 && ctx.Err() == nil {
 			limited = w.sweepLimited(q, cfgs, done)
 		}
-	}()
-	select {
-	case <-finished:
-	case <-ctx.Done():
-		return ctx.Err()
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for i, r := range free {
 		s := &w.Settings[i]

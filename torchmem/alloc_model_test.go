@@ -2,6 +2,7 @@ package torchmem
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -418,4 +419,29 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%d calls for %d settings", calls, len(cfgs))
 	}
 	t.Log(runtime.GOMAXPROCS(0), "at once")
+}
+
+// TestAddressesRunOut simulates requests for more than the address space that the model gives out: parts of it are then
+// two things at once, which may cost sense, not sanity.
+func TestAddressesRunOut(t *testing.T) {
+	for seed := range uint64(8) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		s := recordings(t, "cnn_default")[0].read(t)
+		s.Traces[0].Each(func(_ int, e *TraceEvent) bool {
+			e.Size = []int64{0, 1, 1 << 40, 1 << 48}[random.IntN(4)]
+			return true
+		})
+		r, err := s.Replay(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := r.Requests()
+		for _, text := range SweepGrid() {
+			got := q.SimulateOrders(mustParse(t, text), SimOptions{Smallest: true})
+			if got.PeakReserved < got.PeakAllocated || got.EndReserved < got.EndAllocated || got.EndAllocated < 0 || got.SmallestCapacity < got.PeakAllocated {
+				t.Errorf("%q: peaks %d and %d, at the end %d and %d, smallest card %d", text, got.PeakReserved, got.PeakAllocated,
+					got.EndReserved, got.EndAllocated, got.SmallestCapacity)
+			}
+		}
+	}
 }

@@ -231,7 +231,7 @@ func (q *Requests) Sweep(cfgs []*Config, opt SimOptions, done func(n int)) []*Re
 // 2 MiB less does not. A little less may, since giving back the cache changes what comes after; what is found is safe.
 func (q *Requests) SmallestCapacity(cfg *Config) int64 {
 	// The limit only keeps what the recorded run gave back from being followed.
-	free := q.Simulate(cfg, SimOptions{Capacity: maxSize * 16})
+	free := q.Simulate(cfg, SimOptions{Capacity: 4 * maxSizes})
 	lo, hi := free.PeakAllocated/largeRound, (free.PeakReserved+largeRound-1)/largeRound // lo fails or is what is needed at least
 	if cfg.MemoryFraction > 0 {
 		lo, hi = int64(float64(lo)/cfg.MemoryFraction), int64(float64(hi)/cfg.MemoryFraction)+1

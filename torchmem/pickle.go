@@ -90,7 +90,8 @@ type decoder struct {
 
 	events   *eventStore // not a part of the decoder, which goes when the snapshot is read
 	blocks   []SnapshotBlock
-	placed   int // blocks that segments have
+	placed   int   // blocks that segments have
+	sizes    int64 // sum of all sizes, bytes
 	frameID  map[frameKey]uint32
 	stackID  map[string]StackID // by the frame numbers as bytes
 	frameBuf []byte

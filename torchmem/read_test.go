@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -148,6 +149,7 @@ func TestReadRefuses(t *testing.T) {
 		{"deep", p4 + "]" + deep + ".", "no memory snapshot"},
 		{"marks", p4 + marks, "ends in the middle"},
 		{"recursive", p4 + "]\x94h\x00a.", "no memory snapshot"},
+		{"sizes beyond all sums", pickleOf(4, snapshotOf([]any{}, slices.Repeat([]any{entry("alloc", 512, maxSize, 0)}, 1<<12+1))), "add up"},
 		{"negative size", pickleOf(4, snapshotOf([]any{}, []any{entry("alloc", 512, -5, 0)})), "no size"},
 		{"block beyond", pickleOf(4, snapshotOf([]any{segmentOf(0, smallSeg, 1, 4<<20, "inactive")})), "does not fit"},
 		{"changed entry", p4 + "](}\x94\x8c\x06action\x8c\x05allocse" + "h\x00\x8c\x01aK\x01s.", "changes after"},

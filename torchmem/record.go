@@ -11,8 +11,12 @@ type frameKey struct {
 	line       int64
 }
 
-// maxSize is the largest size that is believed; sums of such sizes stay far from overflow.
-const maxSize = 1 << 48
+// maxSize is the largest size that is believed, and maxSizes the largest sum of all sizes: ten million blocks of 100 GiB
+// each. No level, and none of a simulation, which rounds up, can then overflow.
+const (
+	maxSize  = 1 << 48
+	maxSizes = 1 << 60
+)
 
 // field is the value of a key of the dict in hand, 0 where it has none.
 func (d *decoder) field(mask uint64, key int) ref {
@@ -30,6 +34,9 @@ func (d *decoder) sizeField(mask uint64, key int) (int64, error) {
 	v, ok := d.signed(r)
 	if !ok || v < 0 || v > maxSize {
 		return 0, d.fail("%q is no size in bytes: damaged", keyNames[key])
+	}
+	if d.sizes += v; d.sizes > maxSizes {
+		return 0, d.fail("the sizes add up to more than any device hands out: damaged")
 	}
 	return v, nil
 }

@@ -48,7 +48,7 @@ func (c *common) info(cmd *cobra.Command, path, format string) error {
 	}
 	defer db.Close()
 	opts := c.options()
-	if err := c.readSnapshot(&opts); err != nil {
+	if err := c.readSnapshot(cmd.Context(), &opts); err != nil {
 		return err
 	}
 	plain := *c

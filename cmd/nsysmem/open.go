@@ -77,7 +77,7 @@ func (c *common) analyze(ctx context.Context, db *opened, opts align.Options) (*
 	if err := c.pattern(); err != nil {
 		return nil, err
 	}
-	if err := c.readSnapshot(&opts); err != nil {
+	if err := c.readSnapshot(ctx, &opts); err != nil {
 		return nil, err
 	}
 	p := newProgress(c, db.given)
@@ -121,30 +121,53 @@ func (c *common) keep(rep *align.Report, given string) error {
 }
 
 // readSnapshot reads the file of --snapshot. Nothing in it is run: see torchmem.
-func (c *common) readSnapshot(opts *align.Options) error {
+func (c *common) readSnapshot(ctx context.Context, opts *align.Options) error {
 	if c.snapshot == "" {
 		return nil
 	}
 	if isFolder(c.snapshot) {
 		return fmt.Errorf("snapshot %q: it is a folder: name the file in it", c.snapshot)
 	}
-	f, err := os.Open(c.snapshot)
+	// A file may be a pipe that nobody writes to: whoever waits for it can go.
+	type result struct {
+		snap *torchmem.Snapshot
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		snap, err := openSnapshot(c.snapshot)
+		done <- result{snap, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return fmt.Errorf("snapshot %q: %w", c.snapshot, r.err)
+		}
+		opts.Snapshot, opts.SnapshotName = r.snap, c.snapshot
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func openSnapshot(name string) (*torchmem.Snapshot, error) {
+	f, err := os.Open(name)
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
 			err = pe.Err // the message names the file already
 		}
-		return fmt.Errorf("snapshot %q: %w", c.snapshot, err)
+		return nil, err
 	}
 	defer f.Close()
-	if opts.Snapshot, err = torchmem.Read(f, torchmem.Options{}); err != nil {
-		if isReport(c.snapshot) {
-			return fmt.Errorf("snapshot %q: it is a report, not a memory snapshot: give the file that torch.cuda.memory._dump_snapshot wrote (nsysmem whatif SNAPSHOT --report REPORT)", c.snapshot)
-		}
-		return fmt.Errorf("snapshot %q: %w", c.snapshot, bare{err})
+	snap, err := torchmem.Read(f, torchmem.Options{})
+	switch {
+	case err != nil && isReport(name):
+		return nil, errors.New("it is a report, not a memory snapshot: give the file that torch.cuda.memory._dump_snapshot wrote (nsysmem whatif SNAPSHOT --report REPORT)")
+	case err != nil:
+		return nil, bare{err}
 	}
-	opts.SnapshotName = c.snapshot
-	return nil
+	return snap, nil
 }
 
 // pick keeps the tracks of --process and --device.

@@ -222,7 +222,7 @@ func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlag
 	var rep *align.Report
 	if f.report == "" {
 		var opts align.Options
-		if err := c.readSnapshot(&opts); err != nil {
+		if err := c.readSnapshot(ctx, &opts); err != nil {
 			return nil, nil, err
 		}
 		o.Snapshot = opts.Snapshot

@@ -55,6 +55,21 @@ func appendJSONString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
+// appendShown appends JSON that encoding/json made, with what steers escaped as appendJSONString does. Such characters
+// stand in strings alone.
+func appendShown(b, json []byte) []byte {
+	for len(json) > 0 {
+		r, n := utf8.DecodeRune(json)
+		if r >= 0x7f && r <= 0xffff && steers(r) {
+			b = append(b, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+		} else {
+			b = append(b, json[:n]...)
+		}
+		json = json[n:]
+	}
+	return b
+}
+
 // steers says whether a character does something to a terminal or to its neighbours rather than being seen: control
 // characters, line and paragraph separators, and those that turn the direction of text.
 func steers(r rune) bool {

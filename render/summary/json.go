@@ -493,7 +493,7 @@ func (e *encoder) finding(f *align.Finding) {
 		if err != nil {
 			v = []byte("null")
 		}
-		e.out.b = append(e.out.b, v...)
+		e.out.b = appendShown(e.out.b, v)
 	}
 	e.raw("}}")
 }

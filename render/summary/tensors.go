@@ -151,7 +151,7 @@ func (e *encoder) value(v any) {
 		e.raw("null")
 		return
 	}
-	e.out.b = append(e.out.b, b...)
+	e.out.b = appendShown(e.out.b, b)
 }
 
 // tensors writes what a track's tensors hold, theory and inference; nothing where there is neither.

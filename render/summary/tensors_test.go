@@ -43,7 +43,7 @@ func TestTensorsHostile(t *testing.T) {
 	for i := range ten.Peak.ByFrame {
 		ten.Peak.ByFrame[i].Name = sample.Hostile[7+i]
 	}
-	ten.Peak.Phase, ten.Conf, ten.Outside.Takers[0].Call = "\x1b[2J", "\x1b[5m|x", "a\nb"
+	ten.Peak.Phase, ten.Conf, ten.Outside.Takers[0].Call = "\x1b[2J", "\x1b[5m\u009b2J\x7f|x", "a\nb"
 	ten.Categories[0].Name = "\u202ex"
 	for _, width := range []int{1, 60, 200} {
 		checkLines(t, textOf(t, rep, width, false), max(width, minWidth))
@@ -52,7 +52,15 @@ func TestTensorsHostile(t *testing.T) {
 	if err := WriteMarkdown(&b, rep); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range b.String() {
+	rep.Findings = append(rep.Findings, align.Finding{ID: "x", Evidence: map[string]any{"name": "\u009b\u202e"}})
+	var j bytes.Buffer
+	if err := WriteJSON(&j, rep); err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(j.Bytes()) || !strings.Contains(j.String(), `\u009b2J\u007f`) || !strings.Contains(j.String(), `\u009b\u202e`) {
+		t.Error("JSON is not valid, or lacks what it escapes")
+	}
+	for _, r := range b.String() + j.String() {
 		if r != '\n' && steers(r) {
 			t.Fatalf("%q reaches the terminal", r)
 		}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestSnapshotPipe interrupts commands that wait for a snapshot from a pipe that nobody writes to.
+func TestSnapshotPipe(t *testing.T) {
+	path := sample(t, "cnn_default")
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, args := range [][]string{{"whatif", pipe}, {"summary", path, "--snapshot", pipe}, {"info", path, "--snapshot", pipe}, {"plot", path, "--snapshot", pipe, "-o", "-"}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		code := make(chan int, 1)
+		var out, errs strings.Builder
+		go func() { code <- run(ctx, args, streams{out: &out, err: &errs}) }()
+		select {
+		case c := <-code:
+			if c != exitFailed || out.Len() > 0 || !strings.Contains(errs.String(), "interrupted") {
+				t.Errorf("%v: exit %d: %q", args, c, errs.String())
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%v: still waiting after the interrupt", args)
+		}
+		cancel()
+	}
+}
