@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -51,6 +52,7 @@ func TestNames(t *testing.T) {
 		{"a/Run.sqlite b/run.sqlite", "a_Run b_run"}, // one file where case does not count
 		{"a$b.sqlite a%b.sqlite a_b-2.sqlite", "a_b a_b-3 a_b-2"},
 		{"名前.sqlite ..hidden.sqlite", "名前 hidden"},
+		{"con.sqlite COM1.x.sqlite dot..sqlite console.sqlite", "_con _COM1.x dot console"}, // for Windows
 		{"ab_c.sqlite x/c.sqlite ab/c.sqlite", "ab_c x_c ab_c-2"},
 	} {
 		in := inputs(strings.Fields(c.paths)...)
@@ -132,6 +134,20 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestManyShares takes a share of more than memory could count.
+func TestManyShares(t *testing.T) {
+	in := []Input{{Name: "a", Size: 1}, {Name: "b", Size: 2}, {Name: "c", Size: -1}}
+	var got []string
+	for _, i := range []int{1, 2, 3, 4, math.MaxInt} {
+		for _, r := range (Shard{i, math.MaxInt}).take(in) {
+			got = append(got, fmt.Sprint(i, r.Name))
+		}
+	}
+	if want := "[1b 2a 3c]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
 func TestShardFromEnv(t *testing.T) {
 	for _, c := range []struct{ env, want string }{
 		{"", "0/0"},
@@ -202,6 +218,26 @@ func TestFind(t *testing.T) {
 	in, err := Find([]string{"runs", "./runs/a", filepath.Join(dir, "runs", "c.sqlite")}, &Options{Out: "out"})
 	if err != nil || len(in) != 4 {
 		t.Errorf("a report named twice is done twice: %v, %v", in, err)
+	}
+	for text, want := range map[string]string{
+		"\ufeffa.sqlite\r\n  b c.sqlite \r\n\r\n#x\r\nd.sqlite": "[a.sqlite b c.sqlite d.sqlite]",
+		"\xff\xfea\x00.\x00s\x00":                               "UTF-16",
+		"\xfe\xff\x00a":                                         "UTF-16",
+		"a.sqlite\nb\x00.sqlite":                                "no text",
+		"# nothing":                                             "no report",
+		strings.Repeat("x", 2<<20):                              "too long",
+	} {
+		if err := os.WriteFile("windows.txt", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		in, err := Find([]string{"@windows.txt"}, &Options{Out: "out"})
+		for i := range in {
+			got = append(got, in[i].Path)
+		}
+		if fmt.Sprint(got) != want && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("list %.20q: %q, %v", text, got, err)
+		}
 	}
 	if _, err := Find([]string{"@nothing.txt"}, &Options{Out: "out"}); err == nil {
 		t.Error("a list that is missing is not told")

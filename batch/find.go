@@ -82,8 +82,16 @@ func (f *finder) list(name string, o *Options) error {
 	defer file.Close()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
+	for first := true; lines.Scan(); first = false {
+		line := lines.Text()
+		// What Windows' own tools write may be UTF-16, or begin with a mark of UTF-8.
+		if strings.IndexByte(line, 0) >= 0 || first && (strings.HasPrefix(line, "\xff\xfe") || strings.HasPrefix(line, "\xfe\xff")) {
+			return fmt.Errorf("batch: list of reports %q: it is no text, or UTF-16: save it as UTF-8", name)
+		}
+		if first {
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
+		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Kubernetes says how to do a batch as an indexed job.
@@ -39,6 +41,11 @@ func (k *Kubernetes) Manifests() (string, error) {
 	case k.Tasks < 1 || k.CPUs < 1:
 		return "", fmt.Errorf("batch: %d tasks of %d CPUs: both must be 1 at least", k.Tasks, k.CPUs)
 	}
+	for _, w := range append(append([]string{k.Image, k.Out, k.Claim, k.Mount}, k.Command...), k.Args...) {
+		if !utf8.ValidString(w) {
+			return "", fmt.Errorf("batch: %q: YAML has no form for what is not UTF-8", w)
+		}
+	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	pod := func(cpus int, command []string, env string) {
@@ -48,8 +55,8 @@ func (k *Kubernetes) Manifests() (string, error) {
 		line("      containers:")
 		line("      - name: nsysmem")
 		line("        image: %s", yaml(k.Image))
-		line("        command: %s", yaml(k.Command))
-		line("        args: %s", yaml(command))
+		line("        command: %s", yaml(literal(k.Command)))
+		line("        args: %s", yaml(literal(command)))
 		if env != "" {
 			line("        env:")
 			line("        - name: JOB_COMPLETIONS # the pods know their index, but not of how many")
@@ -90,11 +97,20 @@ func (k *Kubernetes) Manifests() (string, error) {
 	line("  name: %s", yaml(k.Name+"-merge"))
 	line("spec:")
 	line("  backoffLimit: 0 # it ends with 1 where a report failed, after it has merged the others")
-	pod(1, []string{"batch", "merge", k.Out, "--wait=24h"}, "")
+	pod(1, []string{"batch", "merge", "--wait=24h", "--", k.Out}, "")
 	return b.String(), nil
 }
 
-// yaml is v in JSON, which is YAML.
+// literal are words as Kubernetes must be given them, since it puts variables in: "$(NAME)" is one, "$$" is a "$".
+func literal(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = strings.ReplaceAll(w, "$", "$$")
+	}
+	return out
+}
+
+// yaml is v in JSON, which is YAML but for control characters beyond those of ASCII: YAML has them escaped alone.
 func yaml(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -102,5 +118,13 @@ func yaml(v any) string {
 	if err := e.Encode(v); err != nil {
 		return `""`
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	var out strings.Builder
+	for _, r := range strings.TrimSuffix(b.String(), "\n") {
+		if unicode.IsPrint(r) || r > 0xffff {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, "\\u%04x", r)
+		}
+	}
+	return out.String()
 }

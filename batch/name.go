@@ -5,9 +5,13 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode"
 )
+
+// device matches what Windows takes for a device, whatever the ending.
+var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com\d|lpt\d)(\.|$)`)
 
 // maxName is the length in bytes of a run's name, which leaves room for endings in the 255 that a file's name may have.
 const maxName = 150
@@ -152,9 +156,12 @@ func nameOf(path string, folders int) string {
 		}
 		return '_'
 	}, name)
-	name = strings.TrimLeft(name, ".-")
+	name = strings.TrimRight(strings.TrimLeft(name, ".-"), ".") // Windows drops a dot at the end
 	if name == "" {
 		name = "report"
+	}
+	if device.MatchString(name) {
+		name = "_" + name
 	}
 	if len(name) > maxName {
 		sum := crc32.ChecksumIEEE([]byte(name))

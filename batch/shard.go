@@ -81,7 +81,8 @@ func (s Shard) take(inputs []Input) []Input {
 	if s.Count <= 1 {
 		return all
 	}
-	load := make([]int64, s.Count)
+	// Each report counts for something, so that shares beyond the number of reports get none.
+	load := make([]int64, min(s.Count, len(all)))
 	var own []Input
 	for _, in := range all {
 		least := 0

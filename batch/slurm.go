@@ -27,6 +27,9 @@ func (s *Slurm) Script() (string, error) {
 			return "", fmt.Errorf("batch: %q: a line break cannot be passed on to sbatch", w)
 		}
 	}
+	if strings.Contains(s.Out, `\`) {
+		return "", fmt.Errorf("batch: folder %q: a backslash in the name of a log would keep sbatch from numbering it: give another folder", s.Out)
+	}
 	if s.Tasks < 1 || s.CPUs < 1 {
 		return "", fmt.Errorf("batch: %d tasks of %d CPUs: both must be 1 at least", s.Tasks, s.CPUs)
 	}
@@ -38,14 +41,14 @@ func (s *Slurm) Script() (string, error) {
 	line("# Run it with sh on a machine that has sbatch. Run again, it does only what is missing.")
 	line("set -eu")
 	line("cd %s", quote(s.Dir))
-	line("mkdir -p %s", quote(logs))
+	line("mkdir -p -- %s", quote(logs))
 	line("")
 	job := func(variable, dependency, name, log string, options []string, command []string) {
 		line("%s=$(sbatch --parsable%s <<'END_OF_JOB'", variable, dependency)
 		line("#!/bin/sh")
 		line("#SBATCH --job-name=%s", option(name))
 		line("#SBATCH --chdir=%s", option(s.Dir))
-		line("#SBATCH --output=%s", option(logs+"/"+log))
+		line("#SBATCH --output=%s", option(strings.ReplaceAll(logs, "%", "%%")+"/"+log))
 		for _, o := range append(options, s.Options...) {
 			line("#SBATCH %s", o)
 		}
@@ -58,7 +61,7 @@ func (s *Slurm) Script() (string, error) {
 	line("array=${array%%%%;*} # a cluster's name may follow")
 	line("")
 	job("merge", ` --dependency="afterany:$array"`, s.Name+"-merge", "merge_%j.log", []string{"--open-mode=append"},
-		append(append([]string(nil), s.Command...), "batch", "merge", s.Out))
+		append(append([]string(nil), s.Command...), "batch", "merge", "--", s.Out))
 	line(`echo "array $array, merge ${merge%%%%;*}"`)
 	return b.String(), nil
 }
@@ -85,7 +88,7 @@ func quoted(words []string) string {
 
 // option makes one value of an #SBATCH line, which sbatch takes apart as a shell does with double quotes.
 func option(s string) string {
-	if !strings.ContainsAny(s, " \t\"'\\#") {
+	if !strings.ContainsAny(s, " \t\v\f\"'\\#") {
 		return s
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`

@@ -43,7 +43,7 @@ func TestKubernetes(t *testing.T) {
 		c.Resources.Limits.Memory().Value() != 4<<30 || c.VolumeMounts[0].Name != pod.Volumes[0].Name || pod.Volumes[0].PersistentVolumeClaim.ClaimName != "reports" {
 		t.Errorf("container %+v", c)
 	}
-	if m := jobs[1].Spec.Template.Spec.Containers[0]; !slices.Equal(m.Args, []string{"batch", "merge", "/data/out", "--wait=24h"}) || jobs[1].Name == jobs[0].Name {
+	if m := jobs[1].Spec.Template.Spec.Containers[0]; !slices.Equal(m.Args, []string{"batch", "merge", "--wait=24h", "--", "/data/out"}) || jobs[1].Name == jobs[0].Name {
 		t.Errorf("merge %+v", m)
 	}
 }

@@ -70,7 +70,8 @@ func newBatchSlurm(s *streams) *cobra.Command {
 	c := &common{s: s}
 	f := &batchFlags{}
 	job := &batch.Slurm{}
-	var command, script string
+	script := &scriptFile{}
+	var command string
 	cmd := &cobra.Command{
 		Use:   "slurm RUNS... -o FOLDER",
 		Short: "Write a script that does a batch as a Slurm array",
@@ -100,14 +101,14 @@ through by the tasks. The folder must be on a file system that all nodes have.`,
 			}
 			job.Dir, job.Out, job.CPUs = dir, filepath.Clean(f.out), f.jobs
 			job.Command = []string{command}
-			job.Args = joined(passed(cmd, map[string]bool{"tasks": true, "sbatch": true, "name": true, "command": true, "script": true, "jobs": true, "output": true, "quiet": true}),
+			job.Args = joined(passed(cmd, map[string]bool{"tasks": true, "sbatch": true, "name": true, "command": true, "script": true, "force": true, "jobs": true, "output": true, "quiet": true}),
 				[]string{"--jobs=" + fmt.Sprint(f.jobs), "--output=" + job.Out, "--"}, args)
 			text, err := job.Script()
 			if err != nil {
-				return err
+				return coded{exitUsage, err}
 			}
 			c.lookThrough(args, f)
-			return c.script(script, text, 0o755)
+			return script.write(c.s.out, text, 0o755)
 		},
 	}
 	c.flags(cmd)
@@ -118,7 +119,7 @@ through by the tasks. The folder must be on a file system that all nodes have.`,
 	g.StringArrayVar(&job.Options, "sbatch", nil, "further `option` of sbatch, such as --partition=cpu; may be given several times")
 	g.StringVar(&job.Name, "name", "nsysmem", "`name` of the jobs")
 	g.StringVar(&command, "command", "", "nsysmem as the nodes call it, a `path`; default: this program's own")
-	g.StringVar(&script, "script", "", "write to this `file` rather than to stdout")
+	script.flags(cmd)
 	return cmd
 }
 
@@ -154,7 +155,8 @@ func newBatchKubernetes(s *streams) *cobra.Command {
 	c := &common{s: s}
 	f := &batchFlags{}
 	job := &batch.Kubernetes{}
-	var command, script string
+	script := &scriptFile{}
+	var command string
 	cmd := &cobra.Command{
 		Use:   "kubernetes RUNS... -o FOLDER",
 		Short: "Write the manifests that do a batch as a Kubernetes job",
@@ -168,13 +170,13 @@ the place where a volume claim is mounted that many pods may write to.`,
 				return err
 			}
 			job.Out, job.CPUs, job.Command = f.out, f.jobs, []string{command}
-			job.Args = joined(passed(cmd, map[string]bool{"tasks": true, "image": true, "name": true, "command": true, "script": true, "jobs": true, "output": true,
+			job.Args = joined(passed(cmd, map[string]bool{"tasks": true, "image": true, "name": true, "command": true, "script": true, "force": true, "jobs": true, "output": true,
 				"quiet": true, "claim": true, "mount": true, "memory": true}), []string{"--jobs=" + fmt.Sprint(f.jobs), "--output=" + job.Out, "--"}, args)
 			text, err := job.Manifests()
 			if err != nil {
 				return coded{exitUsage, err}
 			}
-			return c.script(script, text, 0o644)
+			return script.write(c.s.out, text, 0o644)
 		},
 	}
 	c.flags(cmd)
@@ -188,7 +190,7 @@ the place where a volume claim is mounted that many pods may write to.`,
 	g.StringVar(&job.Memory, "memory", "2Gi", "`memory` of each pod")
 	g.StringVar(&job.Name, "name", "nsysmem", "`name` of the jobs")
 	g.StringVar(&command, "command", "nsysmem", "nsysmem as the image has it, a `path`")
-	g.StringVar(&script, "script", "", "write to this `file` rather than to stdout")
+	script.flags(cmd)
 	return cmd
 }
 
@@ -199,16 +201,41 @@ func (f *batchFlags) oneJob(cmd *cobra.Command) {
 	j.DefValue, j.Usage = "1", "reports that a task does at once, and processor cores of each task"
 }
 
-// script writes a script to a file, or to stdout where no name is given.
-func (c *common) script(name, text string, mode os.FileMode) error {
-	if name == "" {
-		_, err := io.WriteString(c.s.out, text)
+// scriptFile is where a script goes.
+type scriptFile struct {
+	name  string // empty or "-" for stdout
+	force bool
+}
+
+func (f *scriptFile) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.name, "script", "", "write to this `file` rather than to stdout")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace a file that exists")
+}
+
+// write makes the file, whole or not at all; what is there and is no file, such as a device, is never replaced.
+func (f *scriptFile) write(stdout io.Writer, text string, mode os.FileMode) error {
+	if f.name == "" || f.name == "-" {
+		_, err := io.WriteString(stdout, text)
 		return err
 	}
-	if err := writeFile(name, []byte(text)); err != nil {
-		return err
+	file, err := target(f.name)
+	if err != nil {
+		return fmt.Errorf("write %q: %w", f.name, err)
 	}
-	return os.Chmod(name, mode)
+	switch info, err := os.Stat(file); {
+	case err != nil: // writing tells what is wrong
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("write %q: it is no regular file: give another name with --script", f.name)
+	case !f.force:
+		return fmt.Errorf("write %q: the file exists: give another name with --script, or --force to replace it", f.name)
+	}
+	if err = writeFile(file, []byte(text)); err == nil {
+		err = os.Chmod(file, mode)
+	}
+	if err != nil {
+		return fmt.Errorf("write %q: %w", f.name, cause(err))
+	}
+	return nil
 }
 
 // joined puts lists behind each other.

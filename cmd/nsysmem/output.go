@@ -196,15 +196,20 @@ func tempFile(dir string) (f *os.File, err error) {
 	return f, err
 }
 
-// writing is an error of writing a file, with the cause alone: the system's own error names the temporary file.
+// writing is an error of writing a file.
 func writing(name string, err error) error {
+	return fmt.Errorf("write %q: %w: give another place with -o", name, cause(err))
+}
+
+// cause is what went wrong with a file: the system's own error names the temporary one.
+func cause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {
 	case errors.As(err, &path):
-		err = path.Err
+		return path.Err
 	case errors.As(err, &link):
-		err = link.Err
+		return link.Err
 	}
-	return fmt.Errorf("write %q: %w: give another place with -o", name, err)
+	return err
 }
