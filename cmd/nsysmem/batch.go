@@ -104,8 +104,8 @@ func batchArgs(f *batchFlags) cobra.PositionalArgs {
 		if f.out == "" {
 			return usage("-o is missing: name the folder of the batch")
 		}
-		if f.jobs < 1 {
-			return usage("--jobs %d: say 1 or more", f.jobs)
+		if f.jobs < 1 || f.jobs > maxJobs {
+			return usage("--jobs %d: say 1 to %d", f.jobs, maxJobs)
 		}
 		if info, err := os.Stat(f.out); err == nil && !info.IsDir() {
 			return usage("-o %q: it is a file; a batch needs a folder", f.out)
@@ -211,6 +211,9 @@ func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 	return c.batchEnd(merged, f.out, "the batch", "")
 }
 
+// maxJobs bounds the processes of one batch: each takes a hundred megabytes.
+const maxJobs = 256
+
 // workers lets reports be done by processes of their own, which have the arguments of this one.
 func (c *common) workers(o *batch.Options) {
 	if c.s.in == nil || len(c.s.args) == 0 || c.s.args[0] != "batch" {
@@ -223,7 +226,7 @@ func (c *common) workers(o *batch.Options) {
 	args := append([]string{"batch", "--worker"}, c.s.args[1:]...)
 	o.Worker = func(cores int) *exec.Cmd {
 		cmd := exec.Command(own, args...)
-		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", cores))
+		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", min(cores, runtime.NumCPU())))
 		dieWithParent(cmd)
 		return cmd
 	}
