@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/internal/export"
 )
 
 func TestNatural(t *testing.T) {
@@ -441,5 +442,35 @@ func TestKeepNames(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTwoAtOnce lets another process take away the stage of a report that is being done.
+func TestTwoAtOnce(t *testing.T) {
+	in := inputs("a.sqlite")
+	setNames(in)
+	out := filepath.Join(t.TempDir(), "out")
+	if err := os.MkdirAll(stateDir(out), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "cpp_mem.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in[0].Path = filepath.Join(t.TempDir(), "a.sqlite")
+	if err := os.WriteFile(in[0].Path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Out: out, Jobs: 1}
+	o.Analyze = func(ctx context.Context, r *export.Report, given string, opts align.Options) (*align.Report, error) {
+		removeStages(out, in[0].Name, 0)
+		return align.Analyze(ctx, r.DB, opts)
+	}
+	reason, err := do(context.Background(), in[0], &o)
+	if err == nil || !strings.Contains(err.Error(), "another batch is at work") || strings.Contains(err.Error(), "making") {
+		t.Errorf("%v, %v", reason, err)
+	}
+	if _, err := os.Stat(in[0].record(out)); err == nil {
+		t.Error("it has a record")
 	}
 }

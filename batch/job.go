@@ -39,7 +39,8 @@ func do(ctx context.Context, in Input, o *Options) (reason, err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return finish(in, o, s, old, rec, reason)
+	told, err := finish(in, o, s, old, rec, reason)
+	return told, s.whose(err)
 }
 
 // fail makes the result of a report that failed for a reason.
@@ -49,7 +50,8 @@ func fail(in Input, o *Options, reason error) (told, err error) {
 		return reason, err
 	}
 	defer s.remove()
-	return finish(in, o, s, before(&in, o.Out), nil, reason)
+	told, err = finish(in, o, s, before(&in, o.Out), nil, reason)
+	return told, s.whose(err)
 }
 
 // finish takes the steps of do that follow the first. told is the reason with what becomes of an earlier result.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,7 +141,12 @@ func place(files []staged) error {
 			return err
 		}
 		if err := os.Rename(f.temp, f.final); err != nil {
-			return err
+			// The system's own error names the temporary file.
+			var link *os.LinkError
+			if errors.As(err, &link) {
+				err = link.Err
+			}
+			return fmt.Errorf("write %q: %w", f.final, err)
 		}
 	}
 	return nil
@@ -152,6 +158,18 @@ func (s *stage) finish() error {
 		return err
 	}
 	return place(s.files)
+}
+
+// whose is err, or what it comes from where the stage is no longer there: somebody else does the same report, and took
+// the stage for one that was left behind.
+func (s *stage) whose(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, gone := os.Stat(s.dir); errors.Is(gone, fs.ErrNotExist) {
+		return fmt.Errorf("batch: folder %q: another batch is at work in it, on the same reports: let it end, or give each a folder or a share of its own", s.out)
+	}
+	return err
 }
 
 func (s *stage) remove() {
