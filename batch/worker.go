@@ -9,38 +9,72 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Serve does reports one after the other in a process of its own: it reads them from r, as the batch that started the
-// process sends them, and writes what came of each to w. It ends when r does. Of o it uses what a report's result depends
-// on.
+// process sends them, and writes what came of each to w. It ends when r does, in the middle of a report too: what is made
+// of that is removed, and what makes it is stopped. Of o it uses what a report's result depends on.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	var warned []string
 	o.Warn = func(s string) { warned = append(warned, s) }
-	in, out := gob.NewDecoder(r), gob.NewEncoder(w)
-	for {
-		var next Input
-		if err := in.Decode(&next); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	reports := make(chan Input)
+	go func() {
+		defer close(reports)
+		for in := gob.NewDecoder(r); ; {
+			var next Input
+			if err := in.Decode(&next); err != nil {
+				cancel(err)
+				return
 			}
-			return fmt.Errorf("batch: %w", err)
+			reports <- next
 		}
-		var a answer
+	}()
+	out := gob.NewEncoder(w)
+	for next := range reports {
 		warned = nil
-		reason, err := do(ctx, next, &o)
-		if reason != nil {
-			a.Reason = reason.Error()
+		said := make(chan answer, 1)
+		go func() {
+			var a answer
+			reason, err := do(ctx, next, &o)
+			if reason != nil {
+				a.Reason = reason.Error()
+			}
+			if err != nil {
+				a.Err = err.Error()
+			}
+			a.Warned = warned
+			said <- a
+		}()
+		var a answer
+		select {
+		case a = <-said:
+		case <-ctx.Done():
+			select {
+			case <-said:
+			case <-time.After(grace):
+			}
+			return ended(ctx)
 		}
-		if err != nil {
-			a.Err = err.Error()
-		}
-		a.Warned = warned
 		if err := out.Encode(&a); err != nil {
 			return fmt.Errorf("batch: %w", err)
 		}
 	}
+	return ended(ctx)
 }
+
+// ended is why a process ends that does reports; nil where no more came.
+func ended(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("batch: %w", err)
+	}
+	return nil
+}
+
+// grace is how long a process may take to stop and clean up before it is ended.
+const grace = 2 * time.Second
 
 // An answer is what came of a report.
 type answer struct {
@@ -68,9 +102,13 @@ func (w *worker) do(ctx context.Context, in Input) (reason, err error) {
 			return nil, fmt.Errorf("batch: start a process for reports: %w", err)
 		}
 	}
-	// A process that is to stop may be in the middle of a long read; whatever it has made so far has no final name.
-	process := w.cmd.Process
-	defer context.AfterFunc(ctx, func() { process.Kill() })()
+	// A process that is to stop has to end what it started itself, such as nsys; but it may be in the middle of a long
+	// read. Whatever it has made so far has no final name.
+	process, pipe := w.cmd.Process, w.in
+	defer context.AfterFunc(ctx, func() {
+		pipe.Close()
+		time.AfterFunc(2*grace, func() { process.Kill() })
+	})()
 	var a answer
 	err = w.enc.Encode(&in)
 	if err == nil {
@@ -79,6 +117,7 @@ func (w *worker) do(ctx context.Context, in Input) (reason, err error) {
 	if err != nil {
 		ended := w.end()
 		if ctx.Err() != nil {
+			removeStages(w.o.Out, in.Name, 0) // of a process that was ended
 			return nil, ctx.Err()
 		}
 		reason = fmt.Errorf("%q: the process that read it ended: %s", in.Path, ended)
