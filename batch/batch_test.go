@@ -2,8 +2,10 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -445,7 +447,8 @@ func TestKeepNames(t *testing.T) {
 	}
 }
 
-// TestTwoAtOnce lets another process take away the stage of a report that is being done.
+// TestTwoAtOnce lets another process take away the stage of a report that is being done, or get in the way of its files: no
+// failure of the report.
 func TestTwoAtOnce(t *testing.T) {
 	in := inputs("a.sqlite")
 	setNames(in)
@@ -461,16 +464,46 @@ func TestTwoAtOnce(t *testing.T) {
 	if err := os.WriteFile(in[0].Path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Out: out, Jobs: 1}
-	o.Analyze = func(ctx context.Context, r *export.Report, given string, opts align.Options) (*align.Report, error) {
-		removeStages(out, in[0].Name, 0)
-		return align.Analyze(ctx, r.DB, opts)
+	for want, meanwhile := range map[string]func(){
+		"another batch is at work": func() { removeStages(out, in[0].Name, 0) },
+		"reports/a.json": func() { // the file cannot be made
+			dirs, _ := filepath.Glob(filepath.Join(stateDir(out), "making", "a~*"))
+			os.Mkdir(filepath.Join(dirs[0], "0.json"), 0o755)
+		},
+	} {
+		o := Options{Out: out, Jobs: 1}
+		o.Analyze = func(ctx context.Context, r *export.Report, given string, opts align.Options) (*align.Report, error) {
+			meanwhile()
+			return align.Analyze(ctx, r.DB, opts)
+		}
+		reason, err := do(context.Background(), in[0], &o)
+		if reason != nil || err == nil || !strings.Contains(filepath.ToSlash(err.Error()), want) || strings.Contains(err.Error(), "making") {
+			t.Errorf("want %q: %v, %v", want, reason, err)
+		}
+		if _, err := os.Stat(in[0].record(out)); err == nil {
+			t.Error("it has a record")
+		}
 	}
-	reason, err := do(context.Background(), in[0], &o)
-	if err == nil || !strings.Contains(err.Error(), "another batch is at work") || strings.Contains(err.Error(), "making") {
-		t.Errorf("%v, %v", reason, err)
+}
+
+// TestUnwritable tells what cannot be written from what a writer has against it.
+func TestUnwritable(t *testing.T) {
+	s, err := newStage(t.TempDir(), "a")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat(in[0].record(out)); err == nil {
-		t.Error("it has a record")
+	defer s.remove()
+	var full *unwritable
+	err = s.file("a.json", func(w io.Writer) error {
+		w.(*fileWriter).f.Close()
+		w.Write([]byte("x"))
+		return errors.New("something else")
+	})
+	if !errors.As(err, &full) || err.Error() != `write "a.json": file already closed` {
+		t.Errorf("a file that cannot be written: %v", err)
+	}
+	err = s.file("b.json", func(io.Writer) error { return errors.New("too many rows") })
+	if errors.As(err, &full) || err.Error() != `write "b.json": too many rows` {
+		t.Errorf("a writer that gives up: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package batch
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,6 +39,10 @@ func do(ctx context.Context, in Input, o *Options) (reason, err error) {
 	rec, reason := attempt(ctx, in, o.keeping(old), s)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	var full *unwritable
+	if errors.As(reason, &full) {
+		return nil, s.whose(fmt.Errorf("batch: %w", full))
 	}
 	told, err := finish(in, o, s, old, rec, reason)
 	return told, s.whose(err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -79,12 +80,54 @@ func (s *stage) file(final string, write func(io.Writer) error) (err error) {
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
 	if err == nil {
 		s.files = append(s.files, staged{f, temp, final})
-		err = write(f)
+		w := &fileWriter{f: f}
+		if err = write(w); w.err != nil {
+			err = w.err
+		} else if err != nil && !errors.Is(err, syscall.ENOSPC) { // temporary files of what is written may not fit either
+			return fmt.Errorf("write %q: %w", final, err)
+		}
 	}
 	if err != nil {
-		return fmt.Errorf("write %q: %w", final, err)
+		return &unwritable{final, cause(err)}
 	}
 	return nil
+}
+
+// unwritable is an error of the batch's folder, which every other report would meet too.
+type unwritable struct {
+	file string
+	err  error
+}
+
+func (u *unwritable) Error() string { return fmt.Sprintf("write %q: %v", u.file, u.err) }
+func (u *unwritable) Unwrap() error { return u.err }
+
+// A fileWriter remembers why a file could not be written, whatever those who write to it make of that.
+type fileWriter struct {
+	f   *os.File
+	err error
+}
+
+// Write writes to the file.
+func (w *fileWriter) Write(b []byte) (int, error) {
+	n, err := w.f.Write(b)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// cause is what went wrong with a file: the system's own error names the temporary one.
+func cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }
 
 // sync brings all files to the disk and closes them, so that after a power cut none of them is empty under its final name.
@@ -141,12 +184,7 @@ func place(files []staged) error {
 			return err
 		}
 		if err := os.Rename(f.temp, f.final); err != nil {
-			// The system's own error names the temporary file.
-			var link *os.LinkError
-			if errors.As(err, &link) {
-				err = link.Err
-			}
-			return fmt.Errorf("write %q: %w", f.final, err)
+			return fmt.Errorf("write %q: %w", f.final, cause(err))
 		}
 	}
 	return nil
