@@ -98,8 +98,8 @@ func (f *plotFlags) parse(snapshot string) error {
 			return usage("--size: %v", err)
 		}
 	}
-	if o.DPI < 0 || o.DPI > 2400 {
-		return usage("--dpi %d: say 1 to 2400", o.DPI)
+	if err := plot.CheckSize(*o); err != nil {
+		return usage("--size, --dpi: %v", bare{err})
 	}
 	if o.From, err = parseTime(f.from); err != nil {
 		return usage("--from: %v", err)

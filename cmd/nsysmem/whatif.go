@@ -60,6 +60,12 @@ Settings that --conf takes:
 		},
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			c.hasDevice = cmd.Flags().Changed("device")
+			if c.device < 0 {
+				return usage("--device %d: devices are numbered from 0", c.device)
+			}
+			if f.capacity == "" && cmd.Flags().Changed("capacity") {
+				return usage("--capacity: say how much, such as 24GiB")
+			}
 			return f.parse(c)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -111,6 +117,9 @@ func (f *whatIfFlags) parse(c *common) error {
 		if f.picture.Size, err = plot.ParseSize(f.size); err != nil {
 			return usage("--size: %v", err)
 		}
+	}
+	if err := plot.CheckSize(f.picture); err != nil {
+		return usage("--size, --dpi: %v", bare{err})
 	}
 	if f.out.path != "" && !isFolder(f.out.path) {
 		f.ending = strings.ToLower(filepath.Ext(f.out.path))

@@ -3,6 +3,7 @@ package plot
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -56,7 +57,7 @@ func newFonts(file string, scan bool) (*fonts, error) {
 
 // readFontFile reads every face of a font file. Files with one face are read as a collection of one.
 func readFontFile(file string) ([]*opentype.Font, error) {
-	data, err := os.ReadFile(file)
+	data, err := readFont(file)
 	if err != nil {
 		var path *os.PathError
 		if errors.As(err, &path) {
@@ -77,6 +78,28 @@ func readFontFile(file string) ([]*opentype.Font, error) {
 		faces = append(faces, face)
 	}
 	return faces, nil
+}
+
+// maxFont is more than any font has, in bytes.
+const maxFont = 256 << 20
+
+// readFont reads a file that ends: of a device, or of what is no font at all, memory could run out.
+func readFont(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	case info.Size() > maxFont:
+		return nil, errors.New("the file is too large for a font")
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFont))
 }
 
 // face is the face that r is drawn in, nil where none has it. Built-in faces are returned as they are, so that the caller

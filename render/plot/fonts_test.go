@@ -104,6 +104,22 @@ func TestFontFile(t *testing.T) {
 	}
 }
 
+// TestFontRefused refuses what is no font before it fills the memory.
+func TestFontRefused(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "large.ttf")
+	if err := os.WriteFile(large, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(large, maxFont+1); err != nil {
+		t.Skip(err)
+	}
+	for name, want := range map[string]string{large: "too large", t.TempDir(): "no regular file", os.DevNull: "no regular file", "nowhere.ttf": "nowhere.ttf"} {
+		if _, err := newFonts(name, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestFit(t *testing.T) {
 	f, _ := newFonts("", false)
 	l, _ := newLayout(Options{})

@@ -55,6 +55,12 @@ type layout struct {
 	columns int // pixel columns over the whole width
 }
 
+// CheckSize says why a picture of the size and resolution of o cannot be; nil where it can.
+func CheckSize(o Options) error {
+	_, err := newLayout(o)
+	return err
+}
+
 func newLayout(o Options) (layout, error) {
 	dpi := o.DPI
 	if dpi == 0 {
