@@ -74,7 +74,7 @@ func ended(ctx context.Context) error {
 }
 
 // grace is how long a process may take to stop and clean up before it is ended.
-const grace = 2 * time.Second
+const grace = 500 * time.Millisecond
 
 // An answer is what came of a report.
 type answer struct {

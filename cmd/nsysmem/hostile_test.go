@@ -19,6 +19,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/parquet-go/parquet-go"
 	_ "modernc.org/sqlite"
 
 	"nsysmem/internal/fixture"
@@ -283,6 +284,80 @@ func TestNoSecrets(t *testing.T) {
 	if i := bytes.Index(all, []byte("S3CR3T")); i >= 0 {
 		t.Errorf("told: %q", all[max(0, i-80):min(len(all), i+40)])
 	}
+
+	// The same of a batch: its records, data set, workbooks and pictures.
+	out := filepath.Join(t.TempDir(), "out")
+	if code, said := batchRun(path, "-o", out, "--plot", "--workbook", "--allocations"); code != exitDone || strings.Contains(said, "S3CR3T") {
+		t.Fatalf("batch: exit %d: %s", code, said)
+	}
+	tables, messages := 0, false
+	for name, data := range tree(t, out) {
+		text := data
+		switch filepath.Ext(name) {
+		case ".xlsx":
+			text = unpacked(t, data)
+		case ".parquet":
+			tables++
+			text = tableText(t, data)
+			if strings.Contains(filepath.ToSlash(name), "/runs/") && !bytes.Contains(text, []byte("python3")) {
+				t.Errorf("%s does not name the process: %q", name, text)
+			}
+		}
+		messages = messages || bytes.Contains(text, []byte("the profiler said"))
+		if i := bytes.Index(text, []byte("S3CR3T")); i >= 0 {
+			t.Errorf("%s tells: %q", name, text[max(0, i-80):min(len(text), i+40)])
+		}
+	}
+	if tables != 4 || !messages {
+		t.Errorf("%d tables, messages %t", tables, messages)
+	}
+}
+
+// unpacked is all that is in a zip archive.
+func unpacked(t *testing.T, data []byte) []byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(&all, r)
+		r.Close()
+	}
+	return all.Bytes()
+}
+
+// tableText is each value of a Parquet file, one a line.
+func tableText(t *testing.T, data []byte) []byte {
+	t.Helper()
+	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	fmt.Fprintln(&all, f.Metadata())
+	for _, g := range f.RowGroups() {
+		rows := g.Rows()
+		buf := make([]parquet.Row, 100)
+		for {
+			n, err := rows.ReadRows(buf)
+			for _, r := range buf[:n] {
+				for _, v := range r {
+					fmt.Fprintln(&all, v)
+				}
+			}
+			if err != nil || n == 0 {
+				break
+			}
+		}
+		rows.Close()
+	}
+	return all.Bytes()
 }
 
 // Figures that no recording can have leave the others right.
