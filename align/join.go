@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
@@ -26,6 +27,9 @@ type match struct {
 	offset  int64
 	spread  int64
 	matched int
+
+	begin, end int64 // ns since 1970; the report's time
+	apart      bool  // the trace is not of the report's time
 }
 
 // joinSnapshot finds the track that each device of the snapshot belongs to and adds its levels there.
@@ -55,6 +59,10 @@ func (a *analysis) joinSnapshot() error {
 			}
 		}
 		if m.track == nil || m.matched == 0 || 2*m.matched < m.of {
+			if m.apart {
+				told = append(told, fmt.Sprintf("device %d: recorded from %s to %s, the report from %s to %s", d, utcText(m.replay.From), utcText(m.replay.To), utcText(m.begin), utcText(m.end)))
+				continue
+			}
 			told = append(told, fmt.Sprintf("device %d: %d of %d segments are in the report", d, m.matched, m.of))
 			continue
 		}
@@ -73,6 +81,9 @@ func (a *analysis) joinSnapshot() error {
 	}
 	return nil
 }
+
+// utcText is a time in ns since 1970 to the second, as info shows when a report began.
+func utcText(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // compare matches the segments of a snapshot's device with the memory events of a track.
 func (m *match) compare(a *analysis) {
@@ -113,6 +124,8 @@ func (m *match) compare(a *analysis) {
 		}
 	}
 	if len(m.late) == 0 {
+		m.begin, m.end = utc+first, utc+last
+		m.apart = utc != 0 && m.replay.Timed() && (m.replay.To < m.begin-clockReach || m.replay.From > m.end+clockReach)
 		m.bySegments(rows)
 		return
 	}
@@ -133,9 +146,10 @@ func (m *match) compare(a *analysis) {
 }
 
 // bySegments matches a snapshot whose trace has no segment in the report's time by the segments that it holds at its
-// end. The clocks are taken as they are.
+// end. The clocks are taken as they are. Addresses alone do not tell a run from another one of the same program, whose
+// segments mostly lie where its own did: the trace must be of the report's time.
 func (m *match) bySegments(rows map[int64][]*rawBlock) {
-	if m.of > 0 {
+	if m.of > 0 || m.apart {
 		return
 	}
 	for i := range m.replay.Segments {

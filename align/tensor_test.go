@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"nsysmem/internal/fixture"
 	"nsysmem/torchmem"
@@ -221,5 +222,16 @@ func TestForeignSnapshot(t *testing.T) {
 	_, err := analyzeErr(t, "../testdata/cpp_mem.sqlite", Options{Snapshot: snap, SnapshotName: "cnn.pickle"})
 	if err == nil || !strings.Contains(err.Error(), "another run") || !strings.Contains(err.Error(), "cnn.pickle") {
 		t.Errorf("error %v", err)
+	}
+	// Another run of the same program has its segments at the same addresses.
+	for _, late := range []int64{3600e9, -2 * 3600e9} {
+		snap.Traces[0].Each(func(_ int, e *torchmem.TraceEvent) bool {
+			e.Time += late
+			return true
+		})
+		_, err := analyzeErr(t, "../testdata/cnn_default.sqlite", Options{Snapshot: snap, SnapshotName: "cnn.pickle"})
+		if err == nil || !strings.Contains(err.Error(), "another run") || !strings.Contains(err.Error(), "recorded from 20") {
+			t.Errorf("%v off: error %v", time.Duration(late), err)
+		}
 	}
 }

@@ -40,7 +40,7 @@ const (
 func newStage(out, name string) (*stage, error) {
 	parent := filepath.Join(stateDir(out), "making")
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, fmt.Errorf("batch: %w", err)
+		return nil, fmt.Errorf("batch: folder %q cannot be written: %w", out, cause(err))
 	}
 	age := time.Duration(0)
 	if name == planStage || name == mergeStage {
@@ -49,7 +49,7 @@ func newStage(out, name string) (*stage, error) {
 	removeStages(out, name, age)
 	dir, err := os.MkdirTemp(parent, name+stageMark)
 	if err != nil {
-		return nil, fmt.Errorf("batch: %w", err)
+		return nil, fmt.Errorf("batch: folder %q cannot be written: %w", out, cause(err))
 	}
 	return &stage{out: out, dir: dir}, nil
 }
