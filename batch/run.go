@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -70,20 +71,24 @@ func (r *runner) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan Input)
+	var left atomic.Int64
+	left.Store(int64(len(r.todo)))
 	var jobs sync.WaitGroup
 	n := min(max(r.o.Jobs, 1), len(r.todo))
 	for range n {
 		jobs.Go(func() {
 			one := func(ctx context.Context, in Input) (reason, err error) { return do(ctx, in, r.o) }
+			q := queue{next: next, left: &left, few: int64(2 * n)}
 			if r.o.Worker != nil {
 				// A worker may be made to end with the thread that started it.
 				runtime.LockOSThread()
 				defer runtime.UnlockOSThread()
 				w := &worker{o: r.o, cores: max(r.o.Jobs/n, 1)}
 				defer w.close()
+				w.ahead = q.peek
 				one = w.do
 			}
-			for in := range next {
+			for in, ok := q.take(); ok; in, ok = q.take() {
 				begin := time.Now()
 				reason, err := one(ctx, in)
 				if err != nil {
@@ -105,6 +110,40 @@ func (r *runner) run(ctx context.Context) error {
 	close(next)
 	jobs.Wait()
 	return context.Cause(ctx)
+}
+
+// A queue hands one job its reports, and lets it look at the next one, which is then its own.
+type queue struct {
+	next   <-chan Input
+	left   *atomic.Int64 // reports that no job has taken
+	few    int64         // with so few left nobody looks ahead, so that all end at about one time
+	peeked *Input
+}
+
+// take is the next report; false where there is none.
+func (q *queue) take() (Input, bool) {
+	if p := q.peeked; p != nil {
+		q.peeked = nil
+		return *p, true
+	}
+	in, ok := <-q.next
+	if ok {
+		q.left.Add(-1)
+	}
+	return in, ok
+}
+
+// peek is the report that take will give; false where none is at hand.
+func (q *queue) peek() (Input, bool) {
+	if q.peeked == nil && q.left.Load() > q.few {
+		if in, ok := q.take(); ok {
+			q.peeked = &in
+		}
+	}
+	if q.peeked == nil {
+		return Input{}, false
+	}
+	return *q.peeked, true
 }
 
 func (r *runner) done(in Input, reason error, took time.Duration) {

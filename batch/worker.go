@@ -87,6 +87,8 @@ type answer struct {
 type worker struct {
 	o     *Options
 	cores int
+	ahead func() (Input, bool) // the report that will be asked for next, where that is known
+	sent  bool                 // the process has the next report already
 
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -110,8 +112,15 @@ func (w *worker) do(ctx context.Context, in Input) (reason, err error) {
 		time.AfterFunc(2*grace, func() { process.Kill() })
 	})()
 	var a answer
-	err = w.enc.Encode(&in)
+	if !w.sent {
+		err = w.enc.Encode(&in)
+	}
+	w.sent = false
 	if err == nil {
+		// The process need not wait for this one to be given time. Where it has ended, the answer's failure tells.
+		if next, ok := w.ahead(); ok {
+			w.sent = w.enc.Encode(&next) == nil
+		}
 		err = w.dec.Decode(&a)
 	}
 	if err != nil {
@@ -160,7 +169,7 @@ func (w *worker) start() (err error) {
 func (w *worker) end() string {
 	w.in.Close()
 	err := w.cmd.Wait()
-	w.cmd = nil
+	w.cmd, w.sent = nil, false
 	how := "no answer"
 	if err != nil {
 		how = err.Error()
