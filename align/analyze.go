@@ -204,15 +204,6 @@ func (a *analysis) firstTrack(p *process) *track {
 	return a.track(p, device)
 }
 
-func (a *analysis) findThread(p *process, tid int64) *thread {
-	for _, t := range p.threads {
-		if t.tid == tid {
-			return t
-		}
-	}
-	return nil
-}
-
 // corrViews gives one goroutine its own view of all correlation ids.
 func (a *analysis) corrViews() [][]*corrMap {
 	out := make([][]*corrMap, len(a.corr))

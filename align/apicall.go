@@ -217,7 +217,7 @@ func (p *apiPart) thread(tid int64) *apiThread {
 // newThread is a thread of a process as calls are joined by it.
 func (a *analysis) newThread(proc *process, tid int64) *apiThread {
 	t := &apiThread{tid: tid, proc: proc, helper: helperThread.MatchString(a.threadNames[tid])}
-	if own := a.findThread(proc, tid); own != nil {
+	if own := proc.find(tid); own != nil {
 		t.own = cursor{segs: own.segs, pos: -1}
 		t.isMain = own == proc.main
 	}

@@ -125,12 +125,20 @@ func (f *family) closeMembers(spans []span) {
 	}
 }
 
-// measure sums the time of the members and the launches within them.
-func (f *family) measure(a *analysis, inclusive []int64, launches int64) {
-	f.total, f.launches = 0, 0
+// time is the sum of the members' durations, in ns; one that was never closed lasts to the last time seen so far.
+func (f *family) time(a *analysis) int64 {
+	sum := int64(0)
 	for _, id := range f.members {
 		s := &a.spans[id]
-		f.total += min(s.end, a.lastTime) - s.start
+		sum += min(s.end, a.lastTime) - s.start
+	}
+	return sum
+}
+
+// measure sums the time of the members and the launches within them.
+func (f *family) measure(a *analysis, inclusive []int64, launches int64) {
+	f.total, f.launches = f.time(a), 0
+	for _, id := range f.members {
 		f.launches += inclusive[id]
 	}
 	if launches > 0 {

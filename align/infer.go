@@ -251,7 +251,7 @@ func (a *analysis) launchOps(ctx context.Context, raw map[*process]map[int64]raw
 				last = hints[c[2][i]]
 				if last == nil {
 					last = &apiThread{tid: c[2][i], proc: a.process(nsysdb.Process(c[2][i]))}
-					if t := a.findThread(last.proc, last.tid); t != nil {
+					if t := last.proc.find(last.tid); t != nil {
 						last.own = cursor{segs: t.segs, pos: -1}
 					}
 					hints[c[2][i]] = last

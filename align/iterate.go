@@ -120,9 +120,8 @@ func (a *analysis) settle(p *process, fams []*family, f *family) {
 		}
 	}
 	for _, f := range fams {
-		share := f.share
 		a.rep.Families = append(a.rep.Families, Family{PID: p.pid, TID: nsysdb.TID(f.thread.tid), Domain: a.domainName(&a.spans[f.members[0]]),
-			Pattern: f.pattern, Count: len(f.members), Total: f.total, Launches: share, Chosen: f.chosen, Why: f.why, Operator: f.operator})
+			Pattern: f.pattern, Count: len(f.members), Total: f.total, Launches: f.share, Chosen: f.chosen, Why: f.why, Operator: f.operator})
 	}
 }
 
@@ -155,10 +154,7 @@ func guessMain(a *analysis, fams []*family) *thread {
 			scores[f.thread] = s
 			threads = append(threads, f.thread)
 		}
-		t := int64(0)
-		for _, id := range f.members {
-			t += min(a.spans[id].end, a.lastTime) - a.spans[id].start
-		}
+		t := f.time(a)
 		s.any += t
 		if !f.operator {
 			s.user += t

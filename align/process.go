@@ -72,11 +72,20 @@ func newProcess(gpid int64, index int32) *process {
 	return &process{gpid: gpid, pid: nsysdb.PID(gpid), index: index, from: IterationsFrom{How: "none"}}
 }
 
-func (p *process) thread(tid int64) *thread {
+// find is the thread of a globalTid; nil where it has no ranges.
+func (p *process) find(tid int64) *thread {
 	for _, t := range p.threads {
 		if t.tid == tid {
 			return t
 		}
+	}
+	return nil
+}
+
+// thread is find, but makes a thread that is not there yet.
+func (p *process) thread(tid int64) *thread {
+	if t := p.find(tid); t != nil {
+		return t
 	}
 	t := &thread{tid: tid}
 	p.threads = append(p.threads, t)
