@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 	"nsysmem/render/workbook"
 )
 
@@ -102,9 +102,9 @@ func (c *comparison) facts() []workbook.Fact {
 		}
 	}
 	if high >= 0 {
-		text := fmt.Sprintf("%s in %s", scale.Bytes(c.peak(high)), c.refs[high].label)
+		text := fmt.Sprintf("%s in %s", wording.Bytes(c.peak(high)), c.refs[high].label)
 		if least != high {
-			text += fmt.Sprintf("; lowest %s in %s", scale.Bytes(c.peak(least)), c.refs[least].label)
+			text += fmt.Sprintf("; lowest %s in %s", wording.Bytes(c.peak(least)), c.refs[least].label)
 		}
 		facts = append(facts, workbook.Fact{Key: "Highest peak", Text: text})
 	}

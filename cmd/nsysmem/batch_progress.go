@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"nsysmem/batch"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // A batchProgress tells how far a batch is: on a terminal one line that changes, with the rate and the time left; else a
@@ -40,11 +40,11 @@ func (p *batchProgress) report(s batch.Progress) {
 	}
 	if s.Err != nil || !p.tty {
 		p.clear()
-		what := "done in " + scale.Duration(s.Took.Nanoseconds())
+		what := "done in " + wording.Duration(s.Took.Nanoseconds())
 		if s.Err != nil {
 			what = "failed: " + s.Err.Error()
 		}
-		fmt.Fprintf(p.c.s.err, "nsysmem: %d/%d %s (%s): %s\n", s.Done, s.Total, oneLine(s.Input.Name), scale.Bytes(max(s.Input.Size, 0)), oneLine(what))
+		fmt.Fprintf(p.c.s.err, "nsysmem: %d/%d %s (%s): %s\n", s.Done, s.Total, oneLine(s.Input.Name), wording.Bytes(max(s.Input.Size, 0)), oneLine(what))
 	}
 	if p.tty && (time.Since(p.drawn) > 200*time.Millisecond || s.Done == s.Total) {
 		p.drawn, p.shown = time.Now(), true

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // byteTicks marks lo to hi at a power of two of bytes, at most n marks, each with its unit.
@@ -117,7 +117,7 @@ func (a timeAxis) title(what string) string {
 		for digit > 1 && a.zero%digit != 0 {
 			digit /= 10
 		}
-		what = "after " + scale.Clock(a.zero, "s", digit)
+		what = "after " + wording.Clock(a.zero, "s", digit)
 	}
 	return "time (" + a.unit + ") " + what
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // caption says what the eye should find, a paragraph a thought, the most important first.
@@ -34,12 +34,12 @@ func (pic *picture) peakText() string {
 	if lv.Partial {
 		s += "at least "
 	}
-	s += scale.Bytes(lv.Peak) + " of device allocations " + pic.at(lv.PeakAt)
+	s += wording.Bytes(lv.Peak) + " of device allocations " + pic.at(lv.PeakAt)
 	if w := pic.where(lv.PeakAt); w != "" {
 		s += ", " + w
 	}
 	if t := pic.track.DeviceTotal; t > 0 {
-		s += fmt.Sprintf(" (%s of the card's %s)", percent(lv.Peak, t), scale.Bytes(t))
+		s += fmt.Sprintf(" (%s of the card's %s)", percent(lv.Peak, t), wording.Bytes(t))
 	}
 	s += "." + pic.inViewText("device", "")
 	if lv.Partial {
@@ -47,7 +47,7 @@ func (pic *picture) peakText() string {
 	}
 	for _, kind := range []string{"managed", "pinned"} {
 		if l := pic.level(kind); l != nil && l.Peak > lv.Peak/500 {
-			s += fmt.Sprintf(" %s memory peaks at %s.", strings.ToUpper(kind[:1])+kind[1:], scale.Bytes(l.Peak))
+			s += fmt.Sprintf(" %s memory peaks at %s.", strings.ToUpper(kind[:1])+kind[1:], wording.Bytes(l.Peak))
 		}
 	}
 	return s
@@ -208,9 +208,9 @@ func (pic *picture) failedLevel() string {
 	case high == 0:
 		return ""
 	case low == high:
-		return ", with " + scale.Bytes(low) + " traced as live"
+		return ", with " + wording.Bytes(low) + " traced as live"
 	}
-	return ", with " + scale.Bytes(low) + " to " + scale.Bytes(high) + " traced as live"
+	return ", with " + wording.Bytes(low) + " to " + wording.Bytes(high) + " traced as live"
 }
 
 // own is a text without the process and device that it begins with; ok is false where it is about another device.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // growthText says what stays behind after the steady iterations and what each needs.
@@ -44,7 +44,7 @@ func (pic *picture) growthText() string {
 			s += ": tensors " + pic.growth(steady, pic.view.level) + pic.peaks(steady, "their peaks") + "; device level " + pic.growth(steady, "device")
 			who = "Tensors of steady"
 		}
-		over := scale.SignedBytes(need) + " over the start"
+		over := wording.SignedBytes(need) + " over the start"
 		if need == 0 {
 			over = "nothing over the start"
 		}
@@ -88,9 +88,9 @@ func (pic *picture) peaks(steady []*align.Iteration, name string) string {
 	case high-low <= high/10:
 		return ""
 	case rising:
-		return fmt.Sprintf(", but %s rise from %s in %s to %s in %d", name, scale.Bytes(first), pic.named(steady[0]), scale.Bytes(last), steady[len(steady)-1].Index)
+		return fmt.Sprintf(", but %s rise from %s in %s to %s in %d", name, wording.Bytes(first), pic.named(steady[0]), wording.Bytes(last), steady[len(steady)-1].Index)
 	}
-	return fmt.Sprintf(", but %s vary from %s to %s", name, scale.Bytes(low), scale.Bytes(high))
+	return fmt.Sprintf(", but %s vary from %s to %s", name, wording.Bytes(low), wording.Bytes(high))
 }
 
 // A change is what a level does over an iteration, from the end of the one before.
@@ -123,9 +123,9 @@ func (pic *picture) growth(steady []*align.Iteration, kind string) string {
 	median := lowerMedian(bytes)
 	if median != 0 {
 		if len(all) == 1 {
-			return fmt.Sprintf("%s in %s", scale.SignedBytes(sum), pic.numbered(all[0].index))
+			return fmt.Sprintf("%s in %s", wording.SignedBytes(sum), pic.numbered(all[0].index))
 		}
-		return scale.SignedBytes(median) + " an iteration (median), " + scale.SignedBytes(sum) + " in all"
+		return wording.SignedBytes(median) + " an iteration (median), " + wording.SignedBytes(sum) + " in all"
 	}
 	var steps []change
 	for _, c := range all {
@@ -147,19 +147,19 @@ func (pic *picture) growth(steady []*align.Iteration, kind string) string {
 		if i == 0 {
 			in = "in " + pic.numbered(c.index)
 		}
-		parts = append(parts, scale.SignedBytes(c.bytes)+" "+in)
+		parts = append(parts, wording.SignedBytes(c.bytes)+" "+in)
 	}
 	switch {
 	case len(steps) == 0 && sum == 0:
 		return "none"
 	case len(steps) == 0:
-		return scale.SignedBytes(sum) + " in all"
+		return wording.SignedBytes(sum) + " in all"
 	case len(steps) == 1 && sum == steps[0].bytes:
-		return fmt.Sprintf("%s once, in %s", scale.SignedBytes(sum), pic.numbered(steps[0].index))
+		return fmt.Sprintf("%s once, in %s", wording.SignedBytes(sum), pic.numbered(steps[0].index))
 	case len(steps) == 1 && max(sum-steps[0].bytes, steps[0].bytes-sum) <= peak/trifle:
-		return fmt.Sprintf("%s in all, nearly all of it in %s", scale.SignedBytes(sum), pic.numbered(steps[0].index))
+		return fmt.Sprintf("%s in all, nearly all of it in %s", wording.SignedBytes(sum), pic.numbered(steps[0].index))
 	case sum == 0:
 		return "none in all: " + strings.Join(parts, ", ")
 	}
-	return scale.SignedBytes(sum) + " in all: " + strings.Join(parts, ", ")
+	return wording.SignedBytes(sum) + " in all: " + strings.Join(parts, ", ")
 }

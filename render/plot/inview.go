@@ -6,7 +6,7 @@ import (
 	"sort"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // partial says that the user chose a part of the run, so that what is in view and what the run has are two things.
@@ -91,7 +91,7 @@ func (pic *picture) inViewText(kind, name string) string {
 	if lv := pic.level(kind); !ok || lv != nil && lv.PeakAt == at { // said already
 		return ""
 	}
-	s := fmt.Sprintf(" In view: %sat most %s, %s", name, scale.Bytes(high), pic.at(at))
+	s := fmt.Sprintf(" In view: %sat most %s, %s", name, wording.Bytes(high), pic.at(at))
 	if w := pic.where(at); w != "" {
 		s += ", " + w
 	}
@@ -166,7 +166,7 @@ func missing(want [2]int, its []*align.Iteration) string {
 // clock writes a time of the report in the unit of the timeline's axis, a digit finer than its marks.
 func (pic *picture) clock(t int64) string {
 	if !pic.view.timeline || len(pic.scale.segments) == 0 {
-		return scale.Seconds(t)
+		return wording.Seconds(t)
 	}
 	a := pic.scale.axis(pic.zero(), pic.w-pic.pt(90), pic.pt(axisMark))
 	step := int64(1)
@@ -179,7 +179,7 @@ func (pic *picture) clock(t int64) string {
 	} else {
 		t -= a.zero
 	}
-	return scale.Clock(t, unit, step)
+	return wording.Clock(t, unit, step)
 }
 
 // at says when something happened, counted as the timeline's axis counts.

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // A picture is being drawn.
@@ -220,7 +220,7 @@ func (pic *picture) title() string {
 	}
 	what := ": device memory by iteration and phase"
 	if pic.memory != nil {
-		return clean(base(pic.rep.Source.Path)) + ": segments and blocks of PyTorch's allocator at " + scale.Seconds(pic.memory.at)
+		return clean(base(pic.rep.Source.Path)) + ": segments and blocks of PyTorch's allocator at " + wording.Seconds(pic.memory.at)
 	}
 	if len(pic.track.Iterations) == 0 {
 		what = ": device memory over time"

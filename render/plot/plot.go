@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // Options say what a picture shows and how. The zero value is the whole picture at its usual size.
@@ -304,13 +304,13 @@ func (v *view) pickTime(rep *align.Report, o Options) error {
 	}
 	if to <= from || to <= start || from >= end {
 		return fmt.Errorf("plot: time %s to %s of %q holds nothing: the report runs from %s to %s",
-			scale.Seconds(from), scale.Seconds(to), rep.Source.Path, scale.Seconds(start), scale.Seconds(end))
+			wording.Seconds(from), wording.Seconds(to), rep.Source.Path, wording.Seconds(start), wording.Seconds(end))
 	}
 	// Of the time before and after the recording nothing is known, not even that the level stays.
 	if from < start || to > end {
 		from, to = max(from, start), min(to, end)
 		v.doubts = append(v.doubts, align.Warning{Code: "time_clipped",
-			Text: fmt.Sprintf("the report runs from %s to %s: shown from %s to %s", scale.Seconds(start), scale.Seconds(end), scale.Seconds(from), scale.Seconds(to))})
+			Text: fmt.Sprintf("the report runs from %s to %s: shown from %s to %s", wording.Seconds(start), wording.Seconds(end), wording.Seconds(from), wording.Seconds(to))})
 	}
 	v.from, v.to, v.fixed, v.chosen = from, to, true, true
 	if o.Iterations != nil {
@@ -326,7 +326,7 @@ func (v *view) pickTime(rep *align.Report, o Options) error {
 	v.its, v.places = its, places
 	if len(its) == 0 {
 		if !v.timeline {
-			return fmt.Errorf("plot: time %s to %s of %q holds no iteration: use --view timeline", scale.Seconds(from), scale.Seconds(to), rep.Source.Path)
+			return fmt.Errorf("plot: time %s to %s of %q holds no iteration: use --view timeline", wording.Seconds(from), wording.Seconds(to), rep.Source.Path)
 		}
 		v.iterations, v.steady = false, false
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // steps is a program of one step of 10 ms after another: each takes 64 MiB and gives it back, and keeps of it what keep
@@ -202,7 +202,7 @@ func TestAxisAndClockAgree(t *testing.T) {
 		unit     string
 		want     string
 	}{{504_751_000, 100_000, "ms", "504.8 ms"}, {11_632_400_000, 100_000, "s", "11.6324 s"}, {7, 1, "ns", "7 ns"}, {1500, 1000, "µs", "2 µs"}} {
-		if got := scale.Clock(c.ns, c.unit, c.step); got != c.want {
+		if got := wording.Clock(c.ns, c.unit, c.step); got != c.want {
 			t.Errorf("%d: %q, want %q", c.ns, got, c.want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // A segmentMap is the allocator's segments and blocks at one time, with their sums.
@@ -39,13 +39,13 @@ func checkMoment(rep *align.Report, track *align.Track, o Options) error {
 	case "oom":
 		if len(ten.Failures) == 0 {
 			return fmt.Errorf("plot: failed requests of %q: the snapshot has none: use --at peak (%s), --at reserved, or a time from %s to %s",
-				path, scale.Seconds(ten.Peak.Time), scale.Seconds(first), scale.Seconds(last))
+				path, wording.Seconds(ten.Peak.Time), wording.Seconds(first), wording.Seconds(last))
 		}
 	case "time":
 		// Times are written to the millisecond, and what is written must be taken.
 		if o.AtTime < first-msec || o.AtTime > last+msec {
 			return fmt.Errorf("plot: segments of %q at %s: the snapshot's trace runs from %s to %s: use a time within, or --at peak (%s)",
-				path, scale.Seconds(o.AtTime), scale.Seconds(first), scale.Seconds(last), scale.Seconds(ten.Peak.Time))
+				path, wording.Seconds(o.AtTime), wording.Seconds(first), wording.Seconds(last), wording.Seconds(ten.Peak.Time))
 		}
 	default:
 		return fmt.Errorf("plot: segments at %q: use peak, reserved, oom or a time", o.At)
@@ -155,23 +155,23 @@ func (m *segmentMap) stuckText() string {
 	case m.free == 0:
 		return ""
 	case !m.expandable && m.stuck > 0:
-		return fmt.Sprintf(" Of the free bytes, %s lie beside live blocks, so that they cannot go back to the driver.", scale.Bytes(m.stuck))
+		return fmt.Sprintf(" Of the free bytes, %s lie beside live blocks, so that they cannot go back to the driver.", wording.Bytes(m.stuck))
 	case m.stuck == 0:
 		return ""
 	}
-	s := fmt.Sprintf(" Of the free bytes, %s share a page with live blocks and cannot go back to the driver", scale.Bytes(m.stuck))
+	s := fmt.Sprintf(" Of the free bytes, %s share a page with live blocks and cannot go back to the driver", wording.Bytes(m.stuck))
 	if m.fixed {
-		s = fmt.Sprintf(" Of the free bytes, %s share a segment, or a page of an expandable one, with live blocks and cannot go back to the driver", scale.Bytes(m.stuck))
+		s = fmt.Sprintf(" Of the free bytes, %s share a segment, or a page of an expandable one, with live blocks and cannot go back to the driver", wording.Bytes(m.stuck))
 	}
 	if rest := m.free - m.stuck; rest > 0 {
-		s += fmt.Sprintf("; %s are whole pages, which can", scale.Bytes(rest))
+		s += fmt.Sprintf("; %s are whole pages, which can", wording.Bytes(rest))
 	}
 	return s + " (expandable segments: pages of 20 MiB, in the small pool of 2 MiB)."
 }
 
 // caption says when this is, what there is, and how far free memory is from being of use.
 func (m *segmentMap) caption(pic *picture) []string {
-	s := scale.Seconds(m.at)
+	s := wording.Seconds(m.at)
 	if w := pic.where(m.at); w != "" {
 		s += ", " + w
 	}
@@ -181,26 +181,26 @@ func (m *segmentMap) caption(pic *picture) []string {
 		s = "At " + s
 	}
 	out := []string{sentence(s)}
-	s = fmt.Sprintf("Reserved: %s in %s; allocated: %s in %s; free in the cache: %s", scale.Bytes(m.reserved), counted(len(m.segments), "segment"),
-		scale.Bytes(m.live), counted(m.blocks, "block"), scale.Bytes(m.free))
+	s = fmt.Sprintf("Reserved: %s in %s; allocated: %s in %s; free in the cache: %s", wording.Bytes(m.reserved), counted(len(m.segments), "segment"),
+		wording.Bytes(m.live), counted(m.blocks, "block"), wording.Bytes(m.free))
 	if m.reserved > 0 && m.free > 0 {
 		s += fmt.Sprintf(" (%s) in %s", percent(m.free, m.reserved), counted(m.freeBlocks, "block"))
 	}
 	if m.pending > 0 {
-		s += fmt.Sprintf("; %s given back but still in use by a stream", scale.Bytes(m.pending))
+		s += fmt.Sprintf("; %s given back but still in use by a stream", wording.Bytes(m.pending))
 	}
 	s += "."
 	if m.free > 0 {
-		s += fmt.Sprintf(" Largest free block: %s.", scale.Bytes(m.largest.Size))
+		s += fmt.Sprintf(" Largest free block: %s.", wording.Bytes(m.largest.Size))
 		s += m.stuckText()
 	}
 	out = append(out, s)
 	if f := m.failure; f != nil {
-		s = fmt.Sprintf("Failed: a request for %s", scale.Bytes(f.Request))
+		s = fmt.Sprintf("Failed: a request for %s", wording.Bytes(f.Request))
 		if c := f.Cache; c != nil {
-			s += fmt.Sprintf("; the largest free block of its stream and pool has %s, the cache %s in all", scale.Bytes(c.LargestFree), scale.Bytes(c.Free))
+			s += fmt.Sprintf("; the largest free block of its stream and pool has %s, the cache %s in all", wording.Bytes(c.LargestFree), wording.Bytes(c.Free))
 			if c.DeviceFree > 0 {
-				s += fmt.Sprintf(", and the card had %s left", scale.Bytes(c.DeviceFree))
+				s += fmt.Sprintf(", and the card had %s left", wording.Bytes(c.DeviceFree))
 			}
 		}
 		out = append(out, s+".")
@@ -398,7 +398,7 @@ func (pic *picture) segments(m *segmentMap, x0, y0, x1, y1 vg.Length) {
 		}
 		y -= pic.pt(13)
 		title := style{size: normal, bold: true, color: ink}
-		s := fmt.Sprintf("%s: %s, %s, %s free", name, counted(len(pools[k]), "segment"), scale.Bytes(size), scale.Bytes(free))
+		s := fmt.Sprintf("%s: %s, %s, %s free", name, counted(len(pools[k]), "segment"), wording.Bytes(size), wording.Bytes(free))
 		if pools[k][0].Expandable {
 			s += ", expandable"
 		}
@@ -442,7 +442,7 @@ func (pic *picture) ruler(perByte float64, x0, x1, y vg.Length) {
 	}
 	l := vg.Length(float64(size) * perByte)
 	st := style{size: small, color: faint}
-	label := scale.Bytes(size)
+	label := wording.Bytes(size)
 	if x0+l+pic.width(label, st) > x1 {
 		return
 	}
@@ -457,7 +457,7 @@ func (pic *picture) ruler(perByte float64, x0, x1, y vg.Length) {
 func (pic *picture) requestBar(request int64, perByte float64, x0, x1, y, bar, label vg.Length) {
 	y -= label
 	l := vg.Length(float64(request) * perByte)
-	s := "the request that failed, " + scale.Bytes(request) + ", at the same scale"
+	s := "the request that failed, " + wording.Bytes(request) + ", at the same scale"
 	if l > x1-x0 {
 		s += fmt.Sprintf(": %.1f rows long, of which one is drawn", float64(l/(x1-x0)))
 		l = x1 - x0
@@ -613,7 +613,7 @@ func (pic *picture) part(m *segmentMap, p part, perByte float64, x0, y0, y1 vg.L
 		}
 		st := style{size: small9, color: readable(c), align: 0.5}
 		room, mid := e-a-pic.pt(4), (a+e)/2
-		for _, s := range []string{name + " " + scale.Bytes(b.Size), scale.Bytes(b.Size)} {
+		for _, s := range []string{name + " " + wording.Bytes(b.Size), wording.Bytes(b.Size)} {
 			if sw := pic.width(s, st); sw <= room {
 				if b.State == align.BlockFree { // readable on the hatching
 					pic.fill(mid-sw/2-pic.pt(1.5), (y0+y1)/2-pic.pt(5), mid+sw/2+pic.pt(1.5), (y0+y1)/2+pic.pt(5), white)
@@ -633,9 +633,9 @@ func (pic *picture) part(m *segmentMap, p part, perByte float64, x0, y0, y1 vg.L
 
 	// 3. The segment's own size and place.
 	st := style{size: small9, color: faint}
-	size := scale.Bytes(p.seg.Size)
+	size := wording.Bytes(p.seg.Size)
 	if p.from > 0 {
-		size = "… from " + scale.Bytes(p.from) + " on"
+		size = "… from " + wording.Bytes(p.from) + " on"
 		if pic.width(size, st) <= x1-x0 {
 			pic.text(size, x0, y1+pic.pt(2.8), st)
 		}

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // Colours of the categories, the same in every picture: from Paul Tol's muted scheme, which readers with the common
@@ -556,7 +556,7 @@ func (pic *picture) stackLegend() (head string, entries []entry) {
 		}
 		label := l.name
 		if s != nil && s.top[k] < s.high/300 {
-			label += ", at most " + scale.Bytes(s.top[k])
+			label += ", at most " + wording.Bytes(s.top[k])
 		}
 		entries = append(entries, entry{label, pic.swatch(l.color)})
 	}
@@ -674,7 +674,7 @@ func (pic *picture) stackMark(s *stacked, lines []stairs, deviceAt int, a plotAr
 	if x < 0 {
 		x = a.x0 + dx*(vg.Length(s.highest())+0.5)
 	}
-	pic.markClear("allocated: "+label, "allocated: "+scale.Bytes(s.high), x, y, lines, taken, a)
+	pic.markClear("allocated: "+label, "allocated: "+wording.Bytes(s.high), x, y, lines, taken, a)
 }
 
 // markClear is mark, with the label where it hides none of the lines, if there is such a place: beside the dot, else over
@@ -783,5 +783,5 @@ func (pic *picture) theoryLevel(top int64) int64 {
 
 func (pic *picture) theoryLabel() string {
 	th := pic.track.Theory
-	return "theory, parameter to gradient: " + scale.Bytes(th.Parameter+th.Gradient+th.State)
+	return "theory, parameter to gradient: " + wording.Bytes(th.Parameter+th.Gradient+th.State)
 }

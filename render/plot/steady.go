@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // pickSteady chooses the iteration to enlarge: of the steady ones that keep what most do, the one whose need is the median,
@@ -107,7 +107,7 @@ func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
 	if pic.inferredNames() {
 		inferred = " (inferred)"
 	}
-	took := scale.Duration(it.End - it.Start)
+	took := wording.Duration(it.End - it.Start)
 	name := upper(pic.named(it)) + inferred
 	s.title = fmt.Sprintf("%s enlarged (%s), %s", name, v.bigWhy, took)
 	s.shorter = []string{fmt.Sprintf("%s enlarged, %s", name, took), fmt.Sprintf("%s, %s", name, took), name}
@@ -130,7 +130,7 @@ func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
 	}
 	// A cache many times what the tensors hold would leave them no room.
 	if over := 3 * use.Peak; v.level != "" && use.Peak > 0 && high > over {
-		s.add(", device level "+scale.Bytes(high)+" above the panel", ", device level above the panel")
+		s.add(", device level "+wording.Bytes(high)+" above the panel", ", device level above the panel")
 		high, s.cut = use.Peak+use.Peak/2, true
 	}
 	s.peak = high
@@ -237,11 +237,11 @@ func (pic *picture) steady(panel steadyPanel, x0, y0, x1, y1 vg.Length) {
 func peakLabel(m *align.MemoryUse, flat bool) string {
 	switch {
 	case flat:
-		return "flat at " + scale.Bytes(m.Peak)
+		return "flat at " + wording.Bytes(m.Peak)
 	case m.Need == 0:
-		return "level at its start is its peak, " + scale.Bytes(m.Peak)
+		return "level at its start is its peak, " + wording.Bytes(m.Peak)
 	}
-	return "peak " + scale.Bytes(m.Peak) + ", " + scale.SignedBytes(m.Need) + " over the start"
+	return "peak " + wording.Bytes(m.Peak) + ", " + wording.SignedBytes(m.Need) + " over the start"
 }
 
 // steadyLegend names the lines and gaps over the tensors of an enlarged iteration that stands alone.
@@ -318,7 +318,7 @@ func (pic *picture) steadyStack(panel steadyPanel, a plotArea, cols int) {
 	use := pic.view.use(&panel.it.Use)
 	if stack.high > 0 {
 		x := a.x0 + (a.x1-a.x0)/vg.Length(cols)*(vg.Length(stack.highest())+0.5)
-		pic.markClear("allocated: "+peakLabel(use, use.Need == 0 && stack.flat()), "allocated: "+scale.Bytes(use.Peak), x, a.y(stack.high), lines, -1, a)
+		pic.markClear("allocated: "+peakLabel(use, use.Need == 0 && stack.flat()), "allocated: "+wording.Bytes(use.Peak), x, a.y(stack.high), lines, -1, a)
 	}
 }
 

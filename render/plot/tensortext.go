@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // tensorPeakText says how high each of the three levels comes, and what lies between them.
@@ -14,21 +14,21 @@ func (pic *picture) tensorPeakText(device *align.Level) string {
 	if alloc == nil || resv == nil {
 		return ""
 	}
-	s := fmt.Sprintf("%stensors hold %s (allocated) %s", pic.peakHead(alloc.PeakAt), scale.Bytes(alloc.Peak), pic.at(alloc.PeakAt))
+	s := fmt.Sprintf("%stensors hold %s (allocated) %s", pic.peakHead(alloc.PeakAt), wording.Bytes(alloc.Peak), pic.at(alloc.PeakAt))
 	if w := pic.where(alloc.PeakAt); w != "" {
 		s += ", " + w
 	}
-	s += fmt.Sprintf("; PyTorch reserves up to %s", scale.Bytes(resv.Peak))
+	s += fmt.Sprintf("; PyTorch reserves up to %s", wording.Bytes(resv.Peak))
 	if gap := resv.Peak - alloc.Peak; gap > 0 {
-		s += fmt.Sprintf(", %s more", scale.Bytes(gap))
+		s += fmt.Sprintf(", %s more", wording.Bytes(gap))
 	}
 	least := ""
 	if device.Partial {
 		least = "at least "
 	}
-	s += fmt.Sprintf("; the device level peaks at %s%s", least, scale.Bytes(device.Peak))
+	s += fmt.Sprintf("; the device level peaks at %s%s", least, wording.Bytes(device.Peak))
 	if t := pic.track.DeviceTotal; t > 0 {
-		s += fmt.Sprintf(" (%s of the card's %s)", percent(device.Peak, t), scale.Bytes(t))
+		s += fmt.Sprintf(" (%s of the card's %s)", percent(device.Peak, t), wording.Bytes(t))
 	}
 	return s + "." + pic.inViewText("allocated", "tensors hold ")
 }
@@ -52,10 +52,10 @@ func (pic *picture) holdersText() string {
 				for _, y := range shares[i:] {
 					rest += y.Bytes
 				}
-				parts = append(parts, fmt.Sprintf("%d others %s", len(shares)-i, scale.Bytes(rest)))
+				parts = append(parts, fmt.Sprintf("%d others %s", len(shares)-i, wording.Bytes(rest)))
 				break
 			}
-			parts = append(parts, fmt.Sprintf("%s %s (%s)", short(x.Name), scale.Bytes(x.Bytes), percent(x.Bytes, ten.Peak.Bytes)))
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", short(x.Name), wording.Bytes(x.Bytes), percent(x.Bytes, ten.Peak.Bytes)))
 		}
 		s = "At that peak"
 		if pic.view.partial() {
@@ -82,9 +82,9 @@ func (pic *picture) outsideText(out *align.Outside) string {
 	if out.Peak == 0 {
 		return "No traced memory lies outside PyTorch."
 	}
-	s := "Outside PyTorch: " + scale.Bytes(out.Peak)
+	s := "Outside PyTorch: " + wording.Bytes(out.Peak)
 	if out.Bytes != out.Peak {
-		s = fmt.Sprintf("Outside PyTorch: at most %s, %s at the end", scale.Bytes(out.Peak), scale.Bytes(out.Bytes))
+		s = fmt.Sprintf("Outside PyTorch: at most %s, %s at the end", wording.Bytes(out.Peak), wording.Bytes(out.Bytes))
 	}
 	// None of several that took about as much is the one that took most.
 	const most = 3
@@ -112,7 +112,7 @@ func (pic *picture) outsideText(out *align.Outside) string {
 			s += " in " + pic.named(&pic.track.Iterations[t[0].Iteration])
 		}
 		for i := range t[:n] {
-			s += []string{": ", ", "}[min(i, 1)] + scale.Bytes(t[i].Bytes)
+			s += []string{": ", ", "}[min(i, 1)] + wording.Bytes(t[i].Bytes)
 			if !call {
 				s += " by " + takerCall(&t[i])
 			}
@@ -161,12 +161,12 @@ func (pic *picture) theoryText() string {
 		}
 	}
 	part := func(name, category string, bytes int64) string {
-		s := name + " " + scale.Bytes(bytes)
+		s := name + " " + wording.Bytes(bytes)
 		if m, ok := measured[category]; ok {
 			if m == bytes {
 				return s + " (measured: the same)"
 			}
-			return s + " (measured: " + scale.Bytes(m) + ")"
+			return s + " (measured: " + wording.Bytes(m) + ")"
 		}
 		return s + " (not measured)"
 	}

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // lineLook is how the line of a kind of level looks. Each has dashes of its own.
@@ -209,7 +209,7 @@ func (pic *picture) timeline(x0, y0, x1, y1 vg.Length) {
 	}
 	zero, what := pic.zero(), "in the report"
 	if pic.o.SinceFirst {
-		what = "since the first event in view, at " + scale.Seconds(zero)
+		what = "since the first event in view, at " + wording.Seconds(zero)
 	}
 	if pic.inferredNames() {
 		what += "; iterations and phases are inferred from GPU work"
@@ -257,7 +257,7 @@ func (pic *picture) timelineLegend(lines []stairs, tiny func(stairs) bool, capac
 			continue
 		}
 		if tiny(s) {
-			label += ", at most " + scale.Bytes(s.high)
+			label += ", at most " + wording.Bytes(s.high)
 		}
 		if s.dense() {
 			label += ", lowest to highest"
@@ -269,7 +269,7 @@ func (pic *picture) timelineLegend(lines []stairs, tiny func(stairs) bool, capac
 		entries = append(entries, entry{label, pic.lineSample(l.color, width, l.dashes)})
 	}
 	if capacity > 0 {
-		entries = append(entries, entry{"capacity of the card, " + scale.Bytes(capacity), pic.lineSample(card, 1.2, []float64{6, 3})})
+		entries = append(entries, entry{"capacity of the card, " + wording.Bytes(capacity), pic.lineSample(card, 1.2, []float64{6, 3})})
 	}
 	if len(inView) > 0 {
 		count := strconv.Itoa(len(inView))
@@ -374,7 +374,7 @@ func (pic *picture) peakMark(s stairs, a plotArea) {
 	}
 	label, x := pic.topLabel("device", s.high, a)
 	if s.low == s.high && pic.view.partial() {
-		label = "flat at " + scale.Bytes(s.high)
+		label = "flat at " + wording.Bytes(s.high)
 	}
 	if x < 0 {
 		x = a.x0 + (a.x1-a.x0)/vg.Length(len(s.columns))*(vg.Length(s.topColumn())+0.5)
@@ -392,7 +392,7 @@ func (pic *picture) topLabel(kind string, high int64, a plotArea) (label string,
 	most, at, ok := pic.inView(kind)
 	switch {
 	case !ok || most != high:
-		return "highest in view " + scale.Bytes(high), -1
+		return "highest in view " + wording.Bytes(high), -1
 	case lv == nil || lv.Peak != high || lv.PeakAt != at:
 		label = "highest in view "
 	case lv.Partial:
@@ -400,7 +400,7 @@ func (pic *picture) topLabel(kind string, high int64, a plotArea) (label string,
 	default:
 		label = "peak "
 	}
-	label += scale.Bytes(high)
+	label += wording.Bytes(high)
 	if w := pic.where(at); w != "" {
 		label += " " + w
 	}

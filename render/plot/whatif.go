@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // settingLooks are those of the lines: the first is of the setting that the program ran with.
@@ -147,7 +147,7 @@ func (pic *settingsPicture) about() string {
 	}
 	s += " served again under each setting · PyTorch's cache alone, timing not modelled"
 	if wi.HasOutside {
-		s += " · " + scale.Bytes(wi.Outside) + " outside PyTorch not in the lines"
+		s += " · " + wording.Bytes(wi.Outside) + " outside PyTorch not in the lines"
 	}
 	return clean(s)
 }
@@ -163,10 +163,10 @@ func (pic *settingsPicture) finding() string {
 			best = s
 		}
 	}
-	text := fmt.Sprintf("%s reserves %s at most, for %s of tensors.", settingLabel(base), scale.Bytes(base.PeakReserved), scale.Bytes(base.PeakAllocated))
+	text := fmt.Sprintf("%s reserves %s at most, for %s of tensors.", settingLabel(base), wording.Bytes(base.PeakReserved), wording.Bytes(base.PeakAllocated))
 	if best != base {
 		text += fmt.Sprintf(" %s would have reserved %s, and runs on a card of %s rather than %s.", settingLabel(best),
-			scale.Bytes(best.PeakReserved), scale.Bytes(best.SmallestCard), scale.Bytes(base.SmallestCard))
+			wording.Bytes(best.PeakReserved), wording.Bytes(best.SmallestCard), wording.Bytes(base.SmallestCard))
 	} else if len(wi.Settings) > 1 {
 		text += " No setting tried would run on a smaller card."
 	}
@@ -177,7 +177,7 @@ func (pic *settingsPicture) finding() string {
 				n++
 			}
 		}
-		text += fmt.Sprintf(" On a card of %s, %d of the %d settings stop.", scale.Bytes(wi.Capacity), n, len(wi.Settings))
+		text += fmt.Sprintf(" On a card of %s, %d of the %d settings stop.", wording.Bytes(wi.Capacity), n, len(wi.Settings))
 	}
 	return text
 }
@@ -194,7 +194,7 @@ func (pic *settingsPicture) table(shown []int, x0, x1, y vg.Length) vg.Length {
 	wi := pic.wi
 	heads := []string{"", "setting", "peak reserved", "cache at tensor peak", "cudaMallocs", "smallest card"}
 	if wi.Capacity > 0 {
-		heads = append(heads, "on "+scale.Bytes(wi.Capacity))
+		heads = append(heads, "on "+wording.Bytes(wi.Capacity))
 	}
 	cells := make([][]string, len(shown))
 	for k, i := range shown {
@@ -207,7 +207,7 @@ func (pic *settingsPicture) table(shown []int, x0, x1, y vg.Length) vg.Length {
 			name += ", recorded"
 		}
 		name = fmt.Sprintf("#%d %s", i+1, name) + pic.hidden(shown, k)
-		cells[k] = []string{"", name, scale.Bytes(s.PeakReserved), scale.Bytes(s.CacheAtPeak), strconv.Itoa(s.CUDAMallocs), scale.Bytes(s.SmallestCard)}
+		cells[k] = []string{"", name, wording.Bytes(s.PeakReserved), wording.Bytes(s.CacheAtPeak), strconv.Itoa(s.CUDAMallocs), wording.Bytes(s.SmallestCard)}
 		if wi.Capacity > 0 {
 			cells[k] = append(cells[k], pic.outcome(s))
 		}
@@ -305,7 +305,7 @@ func (pic *settingsPicture) lines(shown []int, pieces []lanePiece, x0, y0, x1, y
 	line := wi.Capacity > 0 && left < 2*top
 	if line {
 		top = max(top, left)
-		entries = append(entries, entry{"a card of " + scale.Bytes(wi.Capacity), pic.lineSample(card, 1.2, []float64{6, 3})})
+		entries = append(entries, entry{"a card of " + wording.Bytes(wi.Capacity), pic.lineSample(card, 1.2, []float64{6, 3})})
 		entries = append(entries, entry{"where a setting stops on it: a request fails", func(x0, y0, x1, y1 vg.Length) {
 			pic.cross(vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, pic.pt(3), pic.pt(1.4), failed)
 		}})
@@ -487,7 +487,7 @@ func (pic *settingsPicture) timeAxis(a plotArea, axisY vg.Length) {
 		}
 		what := "entries of the trace"
 		if pic.wi.Timed {
-			what += ", " + scale.Duration(pic.wi.To-pic.wi.From) + " in all"
+			what += ", " + wording.Duration(pic.wi.To-pic.wi.From) + " in all"
 		}
 		pic.xAxis(a, axisY, axis, what)
 		return

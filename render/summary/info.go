@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // Info is what a report holds, for a user who asks why something is missing or what could be asked of it. It can be
@@ -88,7 +88,7 @@ func WriteInfo(w io.Writer, info *Info, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.source(&info.Source)
 	if info.Size > 0 {
-		p.para("  ", "file of "+scale.Bytes(info.Size))
+		p.para("  ", "file of "+wording.Bytes(info.Size))
 	}
 	p.contents(info)
 	if len(info.Settings) > 0 {
@@ -212,7 +212,7 @@ func (p *printer) devices(info *Info) {
 	for _, d := range info.Devices {
 		id.cells = append(id.cells, strconv.FormatInt(d.ID, 10))
 		name.cells = append(name.cells, clean(d.Name))
-		total.cells = append(total.cells, known(d.TotalMemory > 0, scale.Bytes(d.TotalMemory)))
+		total.cells = append(total.cells, known(d.TotalMemory > 0, wording.Bytes(d.TotalMemory)))
 		bus.cells = append(bus.cells, clean(d.Bus))
 		uuid.cells = append(uuid.cells, clean(d.UUID))
 	}
@@ -255,7 +255,7 @@ func (p *printer) families(info *Info) {
 		domain.cells = append(domain.cells, clean(f.Domain))
 		pid.cells = append(pid.cells, strconv.FormatInt(f.PID, 10))
 		tid.cells = append(tid.cells, strconv.FormatInt(f.TID, 10))
-		total.cells = append(total.cells, scale.Duration(f.Total))
+		total.cells = append(total.cells, wording.Duration(f.Total))
 		launches.cells = append(launches.cells, strconv.FormatFloat(f.Launches*100, 'f', 1, 64)+" %")
 		why.cells = append(why.cells, clean(f.Why))
 	}

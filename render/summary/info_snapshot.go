@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // A SnapshotInfo is what a PyTorch memory snapshot holds, and how well it goes with the report.
@@ -46,7 +46,7 @@ func (p *printer) snapshot(s *SnapshotInfo) {
 	p.head("PyTorch memory snapshot")
 	size := ""
 	if s.Size > 0 {
-		size = ", " + scale.Bytes(s.Size)
+		size = ", " + wording.Bytes(s.Size)
 	}
 	p.para("  ", s.File+size)
 	p.para("  allocator settings: ", s.Settings)
@@ -68,13 +68,13 @@ func (p *printer) snapshot(s *SnapshotInfo) {
 		d := &s.Devices[i]
 		device.cells = append(device.cells, strconv.Itoa(d.Device))
 		entries.cells = append(entries.cells, countText(int64(d.Entries)))
-		over.cells = append(over.cells, known(d.To > 0, scale.Duration(d.To-d.From)))
+		over.cells = append(over.cells, known(d.To > 0, wording.Duration(d.To-d.From)))
 		ok := d.Trouble == ""
 		blocks.cells = append(blocks.cells, known(ok, countText(int64(d.Blocks))))
 		segments.cells = append(segments.cells, known(ok, countText(int64(d.Segments))))
-		reserved.cells = append(reserved.cells, known(ok, scale.Bytes(d.Reserved)))
-		allocated.cells = append(allocated.cells, known(ok, scale.Bytes(d.Allocated)))
-		peak.cells = append(peak.cells, known(ok, scale.Bytes(d.Peak)))
+		reserved.cells = append(reserved.cells, known(ok, wording.Bytes(d.Reserved)))
+		allocated.cells = append(allocated.cells, known(ok, wording.Bytes(d.Allocated)))
+		peak.cells = append(peak.cells, known(ok, wording.Bytes(d.Peak)))
 		failed.cells = append(failed.cells, known(ok, countText(int64(d.Failures))))
 		m := "none"
 		if d.Match != nil {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // LevelUse is a row's use of the level of a kind: "device" is always there where memory was collected; nil where the row
@@ -70,7 +70,7 @@ func ClockText(c *align.Clock) string {
 		return ""
 	}
 	return fmt.Sprintf("the snapshot's stamps are %s late, spread %s; %d of %d segments of the snapshot are in the report with address and size",
-		scale.Duration(c.Offset), scale.Duration(c.Spread), c.Matched, c.Segments)
+		wording.Duration(c.Offset), wording.Duration(c.Spread), c.Matched, c.Segments)
 }
 
 // SettingsText is what PYTORCH_CUDA_ALLOC_CONF was; empty without a snapshot.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // WriteMarkdown writes the report as tables in GitHub's Markdown, such as for an issue or a pull request. Long lists of
@@ -17,9 +17,9 @@ func WriteMarkdown(w io.Writer, rep *align.Report) error {
 	m.line("# " + md(rep.Source.Path))
 	m.line("")
 	if s := &rep.Source; s.NsysVersion != "" {
-		m.line(md("Nsight Systems " + s.NsysVersion + ", " + scale.Duration(s.Duration()) + " recorded."))
+		m.line(md("Nsight Systems " + s.NsysVersion + ", " + wording.Duration(s.Duration()) + " recorded."))
 	} else {
-		m.line(md(scale.Duration(s.Duration()) + " recorded."))
+		m.line(md(wording.Duration(s.Duration()) + " recorded."))
 	}
 	for _, g := range Missing(rep.Collected) {
 		m.line("")
@@ -84,7 +84,7 @@ func (m *markdown) begin(texts int, heads ...string) {
 	m.row(rule...)
 }
 
-func (m *markdown) bytes(v int64) string { return known(m.c.Memory, scale.Bytes(v)) }
+func (m *markdown) bytes(v int64) string { return known(m.c.Memory, wording.Bytes(v)) }
 
 func (m *markdown) track(rep *align.Report, t *align.Track) {
 	m.head(2, md(TrackName(t)))
@@ -93,12 +93,12 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 		for i := range t.Levels {
 			l := &t.Levels[i]
 			it, phase := PeakPlace(t, l)
-			m.row(md(l.Kind), md(placeText(it, phase)), scale.Bytes(l.Peak), scale.Bytes(l.End), countText(l.Allocs), countText(l.Frees),
+			m.row(md(l.Kind), md(placeText(it, phase)), wording.Bytes(l.Peak), wording.Bytes(l.End), countText(l.Allocs), countText(l.Frees),
 				known(m.c.API, countText(l.FailedAllocs)))
 		}
 		if p := t.Pool; p != nil {
-			m.row("pool size", "", scale.Bytes(p.PeakSize), scale.Bytes(p.EndSize), "", "", "")
-			m.row("pool used", "", scale.Bytes(p.PeakUsed), scale.Bytes(p.EndUsed), "", "", "")
+			m.row("pool size", "", wording.Bytes(p.PeakSize), wording.Bytes(p.EndSize), "", "", "")
+			m.row("pool used", "", wording.Bytes(p.PeakUsed), wording.Bytes(p.EndUsed), "", "", "")
 		}
 		m.inferred(t)
 		m.line("")
@@ -114,9 +114,9 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 				m.row(append([]string{fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))}, make([]string, 10)...)...)
 			}
 			u := &it.Memory
-			m.row(md(it.Name), md(PeakPhase(it)), m.bytes(u.Start), m.bytes(u.End), known(m.c.Memory, scale.SignedBytes(u.Net)), m.bytes(u.Peak),
-				m.bytes(u.Need), scale.Duration(it.End-it.Start), known(m.c.Kernels, countText(it.GPU.Kernels)),
-				known(m.c.Kernels, scale.Duration(it.GPU.KernelNS)), Flags(it))
+			m.row(md(it.Name), md(PeakPhase(it)), m.bytes(u.Start), m.bytes(u.End), known(m.c.Memory, wording.SignedBytes(u.Net)), m.bytes(u.Peak),
+				m.bytes(u.Need), wording.Duration(it.End-it.Start), known(m.c.Kernels, countText(it.GPU.Kernels)),
+				known(m.c.Kernels, wording.Duration(it.GPU.KernelNS)), Flags(it))
 		}
 		m.inferred(t)
 	}
@@ -129,9 +129,9 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 			if p.Inferred {
 				name += " (inferred)"
 			}
-			m.row(name, strconv.Itoa(p.Iterations), strconv.Itoa(p.Calls), known(m.c.Memory, scale.SignedBytes(p.Median.Memory.Net)),
-				m.bytes(p.Median.Memory.Need), m.bytes(p.Max.Memory.Need), m.bytes(p.Max.Memory.Peak), scale.Duration(p.DurationNS),
-				known(m.c.Kernels, countText(p.Median.GPU.Kernels)), known(m.c.Kernels, scale.Duration(p.Median.GPU.KernelNS)))
+			m.row(name, strconv.Itoa(p.Iterations), strconv.Itoa(p.Calls), known(m.c.Memory, wording.SignedBytes(p.Median.Memory.Net)),
+				m.bytes(p.Median.Memory.Need), m.bytes(p.Max.Memory.Need), m.bytes(p.Max.Memory.Peak), wording.Duration(p.DurationNS),
+				known(m.c.Kernels, countText(p.Median.GPU.Kernels)), known(m.c.Kernels, wording.Duration(p.Median.GPU.KernelNS)))
 		}
 	}
 	m.tensors(rep, t)
@@ -144,7 +144,7 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 				m.row(fmt.Sprintf("… %s more", countText(int64(left))), "", "", "", "")
 			}
 			f := &t.Failed[i]
-			m.row(md(f.Call), ReturnText(f.Return), md(failedPlace(t, f)), scale.Duration(f.Time-rep.Source.Start), known(m.c.Memory && f.Level >= 0, scale.Bytes(f.Level)))
+			m.row(md(f.Call), ReturnText(f.Return), md(failedPlace(t, f)), wording.Duration(f.Time-rep.Source.Start), known(m.c.Memory && f.Level >= 0, wording.Bytes(f.Level)))
 		}
 		m.inferred(t)
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // inferred says under a table that its iterations were not annotated.
@@ -21,7 +21,7 @@ func levelBytes(u *align.MemoryUse, get func(*align.MemoryUse) int64) string {
 	if u == nil {
 		return "n/a"
 	}
-	return scale.Bytes(get(u))
+	return wording.Bytes(get(u))
 }
 
 func peakOf(u *align.MemoryUse) int64 { return u.Peak }
@@ -51,7 +51,7 @@ func (m *markdown) tensors(rep *align.Report, t *align.Track) {
 	m.line("")
 	m.begin(1, "Category", "Highest in steady iterations", "At the peak", "Share of it")
 	for _, c := range ten.Categories {
-		m.row(md(c.Name), scale.Bytes(c.Max), scale.Bytes(c.AtPeak), shareText(c.AtPeak, ten.Peak.Bytes))
+		m.row(md(c.Name), wording.Bytes(c.Max), wording.Bytes(c.AtPeak), shareText(c.AtPeak, ten.Peak.Bytes))
 	}
 	if s := UnknownText(ten); s != "" {
 		m.line("")
@@ -62,7 +62,7 @@ func (m *markdown) tensors(rep *align.Report, t *align.Track) {
 		m.line("")
 		m.theory(t)
 	}
-	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", scale.Bytes(ten.Peak.Bytes), md(holdingPlace(t, &ten.Peak))))
+	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), md(holdingPlace(t, &ten.Peak))))
 	m.holding(&ten.Peak)
 	m.inferred(t)
 	if n := len(ten.Failures); n > 0 {
@@ -75,7 +75,7 @@ func (m *markdown) tensors(rep *align.Report, t *align.Track) {
 		}
 		m.caches(rep, t, caches)
 		m.line("")
-		m.line(fmt.Sprintf("At the last of them, %s in tensors:", scale.Bytes(ten.Failures[n-1].Bytes)))
+		m.line(fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(ten.Failures[n-1].Bytes)))
 		m.line("")
 		m.holding(&ten.Failures[n-1])
 	}
@@ -110,7 +110,7 @@ func (m *markdown) levels(t *align.Track) {
 			a, r := levelUse(&it.Use, "allocated"), levelUse(&it.Use, "reserved")
 			unused, outside, ok := LevelGaps(&it.Use)
 			m.row(md(it.Name), md(LevelPeakPhase(it, "allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
-				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, scale.Bytes(unused)), known(ok, scale.Bytes(outside)), Flags(it))
+				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, wording.Bytes(unused)), known(ok, wording.Bytes(outside)), Flags(it))
 		}
 		m.inferred(t)
 	}
@@ -121,7 +121,7 @@ func (m *markdown) levels(t *align.Track) {
 			p := &t.Phases[i]
 			a, r, net := levelUse(&p.Max, "allocated"), levelUse(&p.Max, "reserved"), "n/a"
 			if u := levelUse(&p.Median, "allocated"); u != nil {
-				net = scale.SignedBytes(u.Net)
+				net = wording.SignedBytes(u.Net)
 			}
 			name := md(p.Path)
 			if p.Inferred {
@@ -145,7 +145,7 @@ func (m *markdown) holding(h *align.Holding) {
 	m.begin(2, "By", "Name", "Blocks", "Bytes", "Share")
 	for _, g := range ShareGroups(h) {
 		for _, s := range topShares(g.Shares, textShares) {
-			m.row(g.By, md(s.Name), strconv.Itoa(s.Blocks), scale.Bytes(s.Bytes), shareText(s.Bytes, h.Bytes))
+			m.row(g.By, md(s.Name), strconv.Itoa(s.Blocks), wording.Bytes(s.Bytes), shareText(s.Bytes, h.Bytes))
 		}
 	}
 }
@@ -155,10 +155,10 @@ func (m *markdown) caches(rep *align.Report, t *align.Track, list []*align.Cache
 	for _, c := range list {
 		device := ""
 		if c.DeviceFree > 0 {
-			device = scale.Bytes(c.DeviceFree)
+			device = wording.Bytes(c.DeviceFree)
 		}
-		m.row(md(cachePlace(t, c)), scale.Duration(c.Time-rep.Source.Start), known(c.Request > 0, scale.Bytes(c.Request)), scale.Bytes(c.Free), scale.Bytes(c.LargestFree),
-			scale.Bytes(c.Stuck), scale.Bytes(c.Allocated), scale.Bytes(c.Reserved), device)
+		m.row(md(cachePlace(t, c)), wording.Duration(c.Time-rep.Source.Start), known(c.Request > 0, wording.Bytes(c.Request)), wording.Bytes(c.Free), wording.Bytes(c.LargestFree),
+			wording.Bytes(c.Stuck), wording.Bytes(c.Allocated), wording.Bytes(c.Reserved), device)
 	}
 	m.inferred(t)
 }
@@ -178,7 +178,7 @@ func (m *markdown) outside(t *align.Track) {
 	m.begin(2, "Call", "In", "Blocks", "Taken", "Live at the end")
 	for i := range list {
 		x := &list[i]
-		m.row(known(x.Call != "", md(x.Call)), md(takerPlace(t, x)), strconv.Itoa(x.Blocks), scale.Bytes(x.Bytes), scale.Bytes(x.Live))
+		m.row(known(x.Call != "", md(x.Call)), md(takerPlace(t, x)), strconv.Itoa(x.Blocks), wording.Bytes(x.Bytes), wording.Bytes(x.Live))
 	}
 	m.inferred(t)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 const (
@@ -58,7 +58,7 @@ func (p *printer) tensors(rep *align.Report, t *align.Track) {
 		p.blank()
 		p.theory(t)
 	}
-	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", scale.Bytes(ten.Peak.Bytes), holdingPlace(t, &ten.Peak), scale.Duration(ten.Peak.Time-rep.Source.Start)))
+	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", wording.Bytes(ten.Peak.Bytes), holdingPlace(t, &ten.Peak), wording.Duration(ten.Peak.Time-rep.Source.Start)))
 	p.holding(&ten.Peak)
 	p.inferred(t)
 	if n := len(ten.Failures); n > 0 {
@@ -102,8 +102,8 @@ func (p *printer) levelIterations(t *align.Track) {
 		levelCells(levelUse(&it.Use, "reserved"), rPeak, rNeed, nil)
 		levelCells(&it.Memory, dPeak, dNeed, nil)
 		free, other, ok := LevelGaps(&it.Use)
-		unused.cells = append(unused.cells, known(ok, scale.Bytes(free)))
-		outside.cells = append(outside.cells, known(ok, scale.Bytes(other)))
+		unused.cells = append(unused.cells, known(ok, wording.Bytes(free)))
+		outside.cells = append(outside.cells, known(ok, wording.Bytes(other)))
 		phase.cells = append(phase.cells, clean(LevelPeakPhase(it, "allocated")))
 		flag.cells = append(flag.cells, Flags(it))
 	}
@@ -120,7 +120,7 @@ func levelCells(u *align.MemoryUse, peak, need, end *column) {
 		case u == nil:
 			c.cells = append(c.cells, "n/a")
 		default:
-			c.cells = append(c.cells, scale.Bytes(get(u)))
+			c.cells = append(c.cells, wording.Bytes(get(u)))
 		}
 	}
 	put(peak, func(u *align.MemoryUse) int64 { return u.Peak })
@@ -146,7 +146,7 @@ func (p *printer) levelPhases(t *align.Track) {
 		levelCells(levelUse(&ph.Max, "allocated"), aPeak, aNeed, nil)
 		net := "n/a"
 		if u := levelUse(&ph.Median, "allocated"); u != nil {
-			net = scale.SignedBytes(u.Net)
+			net = wording.SignedBytes(u.Net)
 		}
 		aNet.cells = append(aNet.cells, net)
 		levelCells(levelUse(&ph.Max, "reserved"), rPeak, rNeed, nil)
@@ -169,8 +169,8 @@ func (p *printer) categories(ten *align.Tensors) {
 	share := tab.add(column{head: "share of it", rank: 1})
 	for _, c := range ten.Categories {
 		name.cells = append(name.cells, clean(c.Name))
-		most.cells = append(most.cells, scale.Bytes(c.Max))
-		at.cells = append(at.cells, scale.Bytes(c.AtPeak))
+		most.cells = append(most.cells, wording.Bytes(c.Max))
+		at.cells = append(at.cells, wording.Bytes(c.AtPeak))
 		share.cells = append(share.cells, shareText(c.AtPeak, ten.Peak.Bytes))
 	}
 	p.table(tab, nil)
@@ -272,7 +272,7 @@ func (p *printer) holding(h *align.Holding) {
 		for _, s := range list {
 			// All groups have their columns under each other.
 			name.cells = append(name.cells, clean(s.Name)+strings.Repeat(" ", max(min(36, p.width-40)-displayWidth(clean(s.Name)), 0)))
-			bytes.cells = append(bytes.cells, fmt.Sprintf("%11s", scale.Bytes(s.Bytes)))
+			bytes.cells = append(bytes.cells, fmt.Sprintf("%11s", wording.Bytes(s.Bytes)))
 			share.cells = append(share.cells, fmt.Sprintf("%6s", shareText(s.Bytes, h.Bytes)))
 			blocks.cells = append(blocks.cells, countText(int64(s.Blocks)))
 		}
@@ -294,7 +294,7 @@ func (p *printer) failures(rep *align.Report, t *align.Track) {
 	}
 	p.caches(rep, t, caches)
 	last := &ten.Failures[len(ten.Failures)-1]
-	p.para("  ", fmt.Sprintf("At the last of them, %s in tensors:", scale.Bytes(last.Bytes)))
+	p.para("  ", fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(last.Bytes)))
 	p.holding(last)
 }
 
@@ -310,17 +310,17 @@ func (p *printer) caches(rep *align.Report, t *align.Track, list []*align.Cache)
 	reserved := tab.add(column{head: "reserved", rank: 4})
 	device := tab.add(column{head: "free on the card", rank: 3})
 	for _, c := range list {
-		at.cells = append(at.cells, scale.Duration(c.Time-rep.Source.Start))
+		at.cells = append(at.cells, wording.Duration(c.Time-rep.Source.Start))
 		in.cells = append(in.cells, cachePlace(t, c))
-		request.cells = append(request.cells, known(c.Request > 0, scale.Bytes(c.Request)))
-		free.cells = append(free.cells, scale.Bytes(c.Free))
-		largest.cells = append(largest.cells, scale.Bytes(c.LargestFree))
-		stuck.cells = append(stuck.cells, scale.Bytes(c.Stuck))
-		allocated.cells = append(allocated.cells, scale.Bytes(c.Allocated))
-		reserved.cells = append(reserved.cells, scale.Bytes(c.Reserved))
+		request.cells = append(request.cells, known(c.Request > 0, wording.Bytes(c.Request)))
+		free.cells = append(free.cells, wording.Bytes(c.Free))
+		largest.cells = append(largest.cells, wording.Bytes(c.LargestFree))
+		stuck.cells = append(stuck.cells, wording.Bytes(c.Stuck))
+		allocated.cells = append(allocated.cells, wording.Bytes(c.Allocated))
+		reserved.cells = append(reserved.cells, wording.Bytes(c.Reserved))
 		s := ""
 		if c.DeviceFree > 0 {
-			s = scale.Bytes(c.DeviceFree)
+			s = wording.Bytes(c.DeviceFree)
 		}
 		device.cells = append(device.cells, s)
 	}
@@ -330,9 +330,9 @@ func (p *printer) caches(rep *align.Report, t *align.Track, list []*align.Cache)
 
 // OutsideText says how much memory others than PyTorch's allocator took, static memory of modules among it, as in LevelGaps.
 func OutsideText(o *align.Outside) string {
-	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took", scale.Bytes(o.Bytes+o.Static), countText(o.Bytes+o.Static), scale.Bytes(o.Peak+o.Static))
+	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took", wording.Bytes(o.Bytes+o.Static), countText(o.Bytes+o.Static), wording.Bytes(o.Peak+o.Static))
 	if o.Static > 0 {
-		s += fmt.Sprintf("; %s of it is static memory of modules", scale.Bytes(o.Static))
+		s += fmt.Sprintf("; %s of it is static memory of modules", wording.Bytes(o.Static))
 	}
 	return s + "."
 }
@@ -375,8 +375,8 @@ func (p *printer) outside(t *align.Track) {
 		x := &list[i]
 		call.cells = append(call.cells, known(x.Call != "", clean(x.Call)))
 		in.cells = append(in.cells, takerPlace(t, x))
-		bytes.cells = append(bytes.cells, scale.Bytes(x.Bytes))
-		live.cells = append(live.cells, scale.Bytes(x.Live))
+		bytes.cells = append(bytes.cells, wording.Bytes(x.Bytes))
+		live.cells = append(live.cells, wording.Bytes(x.Live))
 		blocks.cells = append(blocks.cells, countText(int64(x.Blocks)))
 	}
 	p.table(tab, nil)
@@ -398,7 +398,7 @@ func FragmentationText(t *align.Track) string {
 	ten := t.Tensors
 	c := ten.AtReserved
 	s := fmt.Sprintf("At the peak of reserved (%s, in %s): %s allocated, %s free in the cache, the largest free block %s; %s of the free bytes are stuck in segments that hold live blocks.",
-		scale.Bytes(c.Reserved), cachePlace(t, c), scale.Bytes(c.Allocated), scale.Bytes(c.Free), scale.Bytes(c.LargestFree), scale.Bytes(c.Stuck))
+		wording.Bytes(c.Reserved), cachePlace(t, c), wording.Bytes(c.Allocated), wording.Bytes(c.Free), wording.Bytes(c.LargestFree), wording.Bytes(c.Stuck))
 	if n := len(ten.Growth); n > 0 {
 		s += fmt.Sprintf(" Segments that were added: %s; for %s of them the cache had as many bytes free as were asked for, but in no single block that would do.", countText(int64(n)), countText(int64(Misfits(ten))))
 	}

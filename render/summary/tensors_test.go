@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
-	"nsysmem/render/scale"
 )
 
 func tensorSample() *align.Report {
@@ -222,8 +222,8 @@ func TestRuns(t *testing.T) {
 			tr := rep.Tracks[0]
 			for _, want := range []string{
 				countText(tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static) + " bytes",
-				scale.Bytes(tr.Tensors.Peak.Bytes),
-				scale.Bytes(LevelUse(&tr.Iterations[len(tr.Iterations)-1].Use, "allocated").Peak),
+				wording.Bytes(tr.Tensors.Peak.Bytes),
+				wording.Bytes(LevelUse(&tr.Iterations[len(tr.Iterations)-1].Use, "allocated").Peak),
 				ClockText(tr.Tensors.Clock),
 			} {
 				if !strings.Contains(text, want) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 const (
@@ -61,7 +61,7 @@ func (p *printer) source(s *align.Source) {
 	add("driver %s", s.Driver)
 	add("CUDA %s", s.CUDADriver)
 	p.para("  ", strings.Join(parts, ", "))
-	when := scale.Duration(s.Duration()) + " recorded"
+	when := wording.Duration(s.Duration()) + " recorded"
 	if d := Date(s.StartUTC); d != "" {
 		when += ", clock 0 is " + d
 	}
@@ -79,7 +79,7 @@ func TrackName(t *align.Track) string {
 		name += ": " + t.DeviceName
 	}
 	if t.DeviceTotal > 0 {
-		name += ", " + scale.Bytes(t.DeviceTotal)
+		name += ", " + wording.Bytes(t.DeviceTotal)
 	}
 	return name
 }
@@ -132,12 +132,12 @@ func (p *printer) levels(rep *align.Report, t *align.Track) {
 			low = "≥ "
 		}
 		kind.cells = append(kind.cells, clean(l.Kind))
-		peak.cells = append(peak.cells, low+scale.Bytes(l.Peak))
-		at.cells = append(at.cells, scale.Duration(l.PeakAt-rep.Source.Start))
+		peak.cells = append(peak.cells, low+wording.Bytes(l.Peak))
+		at.cells = append(at.cells, wording.Duration(l.PeakAt-rep.Source.Start))
 		it, phase := PeakPlace(t, l)
 		in.cells = append(in.cells, placeText(it, phase))
-		end.cells = append(end.cells, low+scale.Bytes(l.End))
-		base.cells = append(base.cells, scale.Bytes(l.Baseline))
+		end.cells = append(end.cells, low+wording.Bytes(l.End))
+		base.cells = append(base.cells, wording.Bytes(l.Baseline))
 		allocs.cells = append(allocs.cells, countText(l.Allocs))
 		frees.cells = append(frees.cells, countText(l.Frees))
 		failed.cells = append(failed.cells, known(rep.Collected.API, countText(l.FailedAllocs)))
@@ -148,8 +148,8 @@ func (p *printer) levels(rep *align.Report, t *align.Track) {
 			peak, end int64
 		}{{"pool size", t.Pool.PeakSize, t.Pool.EndSize}, {"pool used", t.Pool.PeakUsed, t.Pool.EndUsed}} {
 			kind.cells = append(kind.cells, r.name)
-			peak.cells = append(peak.cells, scale.Bytes(r.peak))
-			end.cells = append(end.cells, scale.Bytes(r.end))
+			peak.cells = append(peak.cells, wording.Bytes(r.peak))
+			end.cells = append(end.cells, wording.Bytes(r.end))
 			for _, c := range []*column{at, in, base, allocs, frees, failed} {
 				c.cells = append(c.cells, "")
 			}
@@ -310,15 +310,15 @@ func (p *printer) iterations(c *align.Collected, t *align.Track) {
 		m := &it.Memory
 		index.cells = append(index.cells, strconv.Itoa(it.Index))
 		name.cells = append(name.cells, clean(it.Name))
-		start.cells = append(start.cells, known(c.Memory, scale.Bytes(m.Start)))
-		end.cells = append(end.cells, known(c.Memory, scale.Bytes(m.End)))
-		net.cells = append(net.cells, known(c.Memory, scale.SignedBytes(m.Net)))
-		peak.cells = append(peak.cells, known(c.Memory, scale.Bytes(m.Peak)))
-		need.cells = append(need.cells, known(c.Memory, scale.Bytes(m.Need)))
+		start.cells = append(start.cells, known(c.Memory, wording.Bytes(m.Start)))
+		end.cells = append(end.cells, known(c.Memory, wording.Bytes(m.End)))
+		net.cells = append(net.cells, known(c.Memory, wording.SignedBytes(m.Net)))
+		peak.cells = append(peak.cells, known(c.Memory, wording.Bytes(m.Peak)))
+		need.cells = append(need.cells, known(c.Memory, wording.Bytes(m.Need)))
 		phase.cells = append(phase.cells, known(c.Memory, clean(PeakPhase(it))))
-		dur.cells = append(dur.cells, scale.Duration(it.End-it.Start))
+		dur.cells = append(dur.cells, wording.Duration(it.End-it.Start))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(it.GPU.Kernels)))
-		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(it.GPU.KernelNS)))
+		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, wording.Duration(it.GPU.KernelNS)))
 		graphs.cells = append(graphs.cells, graphCell(t, it.GPU.Graphs))
 		flag.cells = append(flag.cells, Flags(it))
 	}
@@ -371,13 +371,13 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	for _, i := range show.rows {
 		ph := &t.Phases[i]
 		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+clean(ph.Name))
-		peak.cells = append(peak.cells, known(c.Memory, scale.Bytes(ph.Max.Memory.Peak)))
-		net.cells = append(net.cells, known(c.Memory, scale.SignedBytes(ph.Median.Memory.Net)))
-		need.cells = append(need.cells, known(c.Memory, scale.Bytes(ph.Median.Memory.Need)))
-		needMax.cells = append(needMax.cells, known(c.Memory, scale.Bytes(ph.Max.Memory.Need)))
-		dur.cells = append(dur.cells, scale.Duration(ph.DurationNS))
+		peak.cells = append(peak.cells, known(c.Memory, wording.Bytes(ph.Max.Memory.Peak)))
+		net.cells = append(net.cells, known(c.Memory, wording.SignedBytes(ph.Median.Memory.Net)))
+		need.cells = append(need.cells, known(c.Memory, wording.Bytes(ph.Median.Memory.Need)))
+		needMax.cells = append(needMax.cells, known(c.Memory, wording.Bytes(ph.Max.Memory.Need)))
+		dur.cells = append(dur.cells, wording.Duration(ph.DurationNS))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(ph.Median.GPU.Kernels)))
-		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(ph.Median.GPU.KernelNS)))
+		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, wording.Duration(ph.Median.GPU.KernelNS)))
 		graphs.cells = append(graphs.cells, graphCell(t, ph.Median.GPU.Graphs))
 		calls.cells = append(calls.cells, strconv.Itoa(ph.Calls))
 		its.cells = append(its.cells, strconv.Itoa(ph.Iterations))
@@ -418,13 +418,13 @@ func (p *printer) ranges(rep *align.Report, t *align.Track) {
 	for i := range t.Ranges[:min(len(t.Ranges), textRanges)] {
 		r := &t.Ranges[i]
 		name.cells = append(name.cells, clean(r.Name))
-		at.cells = append(at.cells, scale.Duration(r.Start-rep.Source.Start))
-		dur.cells = append(dur.cells, scale.Duration(r.Duration))
-		net.cells = append(net.cells, known(c.Memory, scale.SignedBytes(r.Memory.Net)))
-		peak.cells = append(peak.cells, known(c.Memory, scale.Bytes(r.Memory.Peak)))
-		need.cells = append(need.cells, known(c.Memory, scale.Bytes(r.Memory.Need)))
+		at.cells = append(at.cells, wording.Duration(r.Start-rep.Source.Start))
+		dur.cells = append(dur.cells, wording.Duration(r.Duration))
+		net.cells = append(net.cells, known(c.Memory, wording.SignedBytes(r.Memory.Net)))
+		peak.cells = append(peak.cells, known(c.Memory, wording.Bytes(r.Memory.Peak)))
+		need.cells = append(need.cells, known(c.Memory, wording.Bytes(r.Memory.Need)))
 		kernels.cells = append(kernels.cells, known(c.Kernels, countText(r.GPU.Kernels)))
-		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, scale.Duration(r.GPU.KernelNS)))
+		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, wording.Duration(r.GPU.KernelNS)))
 		s := ""
 		if r.Open {
 			s = "never closed"
@@ -455,10 +455,10 @@ func (p *printer) failed(rep *align.Report, t *align.Track) {
 			gaps[n] = fmt.Sprintf("… %s more, all are in --format json", countText(int64(left)))
 		}
 		f := &t.Failed[i]
-		at.cells = append(at.cells, scale.Duration(f.Time-rep.Source.Start))
+		at.cells = append(at.cells, wording.Duration(f.Time-rep.Source.Start))
 		call.cells = append(call.cells, clean(f.Call))
 		ret.cells = append(ret.cells, ReturnText(f.Return))
-		level.cells = append(level.cells, known(rep.Collected.Memory && f.Level >= 0, scale.Bytes(f.Level)))
+		level.cells = append(level.cells, known(rep.Collected.Memory && f.Level >= 0, wording.Bytes(f.Level)))
 		in.cells = append(in.cells, failedPlace(t, f))
 	}
 	p.table(tab, gaps)

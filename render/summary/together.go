@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 // Together says for each GPU that several tracks use how much they have traced at most together: the sum of their peaks,
@@ -39,7 +39,7 @@ func Together(rep *align.Report) []string {
 		if g := all[uuid]; len(g.pids) > 1 {
 			last := len(g.pids) - 1
 			out = append(out, fmt.Sprintf("Processes %s and %s use the same device (%s, %s): together at most %s at their peaks, which need not coincide",
-				strings.Join(g.pids[:last], ", "), g.pids[last], g.name, uuid, scale.Bytes(g.peaks)))
+				strings.Join(g.pids[:last], ", "), g.pids[last], g.name, uuid, wording.Bytes(g.peaks)))
 		}
 	}
 	return out

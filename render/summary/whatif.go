@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
-	"nsysmem/render/scale"
+	"nsysmem/internal/wording"
 )
 
 const (
@@ -79,7 +79,7 @@ func WhenText(w *align.WhatIf, at int64) string {
 	if !w.Timed {
 		return "entry " + countText(at)
 	}
-	return scale.Duration(at)
+	return wording.Duration(at)
 }
 
 // FailureText says in a sentence why a request fails.
@@ -95,19 +95,19 @@ func FailureText(w *align.WhatIf, s *align.Setting) string {
 			text = fmt.Sprintf("stops at %s (where no Python line runs, as in a backward pass; the last one to ask for memory before is %s)", WhenText(w, f.Time), clean(line))
 		}
 	}
-	text += ": asks for " + scale.Bytes(f.Request)
-	if scale.Bytes(f.Rounded) != scale.Bytes(f.Request) {
-		text += fmt.Sprintf(" (%s rounded)", scale.Bytes(f.Rounded))
+	text += ": asks for " + wording.Bytes(f.Request)
+	if wording.Bytes(f.Rounded) != wording.Bytes(f.Request) {
+		text += fmt.Sprintf(" (%s rounded)", wording.Bytes(f.Rounded))
 	}
 	switch {
 	case f.FreeCache > f.Request:
-		text += fmt.Sprintf(" while %s lie free in the cache, the largest piece %s", scale.Bytes(f.FreeCache), scale.Bytes(f.LargestFree))
+		text += fmt.Sprintf(" while %s lie free in the cache, the largest piece %s", wording.Bytes(f.FreeCache), wording.Bytes(f.LargestFree))
 	case f.FreeCache > 0:
-		text += fmt.Sprintf(" with %s free in the cache", scale.Bytes(f.FreeCache))
+		text += fmt.Sprintf(" with %s free in the cache", wording.Bytes(f.FreeCache))
 	default:
 		text += " with nothing free in the cache"
 	}
-	text += fmt.Sprintf("; %s of %s reserved, %s allocated", scale.Bytes(f.Reserved), scale.Bytes(s.Limited.Capacity), scale.Bytes(f.Allocated))
+	text += fmt.Sprintf("; %s of %s reserved, %s allocated", wording.Bytes(f.Reserved), wording.Bytes(s.Limited.Capacity), wording.Bytes(f.Allocated))
 	if n := s.Limited.Failed; n > 1 {
 		text += fmt.Sprintf(" (%s requests in all, were it to go on)", countText(int64(n)))
 	}
@@ -120,7 +120,7 @@ func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
 	p.para("", wi.Snapshot, bold)
 	s := fmt.Sprintf("device %d, %s allocations", wi.Device, countText(int64(wi.Allocations)))
 	if wi.Timed {
-		s += " in " + scale.Duration(wi.To-wi.From)
+		s += " in " + wording.Duration(wi.To-wi.From)
 	}
 	if wi.Known {
 		s += ", recorded with " + strings.TrimSuffix("setting "+ConfText(wi.Recorded), "setting (default)")
@@ -133,9 +133,9 @@ func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
 		p.para("  ", TrackName(wi.Track))
 	}
 	if wi.Capacity > 0 {
-		s := "capacity " + scale.Bytes(wi.Capacity)
+		s := "capacity " + wording.Bytes(wi.Capacity)
 		if wi.HasOutside {
-			s += fmt.Sprintf(", less %s measured outside PyTorch", scale.Bytes(wi.Outside))
+			s += fmt.Sprintf(", less %s measured outside PyTorch", wording.Bytes(wi.Outside))
 		}
 		p.para("  ", s)
 	}
@@ -170,7 +170,7 @@ func number(i int) string { return "#" + strconv.Itoa(i+1) }
 func (p *printer) order(wi *align.WhatIf) {
 	switch {
 	case wi.Ranked && wi.Capacity > 0:
-		p.para("  ", fmt.Sprintf("Order: those that run through on %s, by peak reserved; then those that stop, by the smallest card on which they would run, however many requests fail.", scale.Bytes(wi.Capacity)), dim)
+		p.para("  ", fmt.Sprintf("Order: those that run through on %s, by peak reserved; then those that stop, by the smallest card on which they would run, however many requests fail.", wording.Bytes(wi.Capacity)), dim)
 	case wi.Ranked:
 		p.para("  ", "Order: by peak reserved.", dim)
 	}
@@ -191,7 +191,7 @@ func (p *printer) settings(wi *align.WhatIf) {
 	rows := len(wi.Settings)
 	room, limit := "", ""
 	if wi.Capacity > 0 {
-		room, limit = "with room enough", "on "+scale.Bytes(wi.Capacity)
+		room, limit = "with room enough", "on "+wording.Bytes(wi.Capacity)
 	}
 	figures := func(tab *textTable) {
 		each := func(c column, cell func(s *align.Setting) string) {
@@ -201,14 +201,14 @@ func (p *printer) settings(wi *align.WhatIf) {
 			}
 		}
 		size := func(of func(s *align.Setting) int64) func(s *align.Setting) string {
-			return func(s *align.Setting) string { return scale.Bytes(of(s)) }
+			return func(s *align.Setting) string { return wording.Bytes(of(s)) }
 		}
 		each(column{head: "peak reserved", over: room}, size(func(s *align.Setting) int64 { return s.PeakReserved }))
 		each(column{head: "range", over: room, left: true, rank: 5}, func(s *align.Setting) string {
 			if s.ReservedRange[0] == s.ReservedRange[1] {
 				return ""
 			}
-			return scale.Bytes(s.ReservedRange[0]) + " to " + scale.Bytes(s.ReservedRange[1])
+			return wording.Bytes(s.ReservedRange[0]) + " to " + wording.Bytes(s.ReservedRange[1])
 		})
 		each(column{head: "peak allocated", over: room, rank: 7}, size(func(s *align.Setting) int64 { return s.PeakAllocated }))
 		each(column{head: cacheAtPeak, over: room, rank: 4}, size(func(s *align.Setting) int64 { return s.CacheAtPeak }))
@@ -268,7 +268,7 @@ func (p *printer) limits(wi *align.WhatIf) {
 	if wi.Capacity == 0 {
 		return
 	}
-	p.head("On a card of " + scale.Bytes(wi.Capacity))
+	p.head("On a card of " + wording.Bytes(wi.Capacity))
 	none := true
 	for i := range wi.Settings {
 		s := &wi.Settings[i]
@@ -310,9 +310,9 @@ func (p *printer) limits(wi *align.WhatIf) {
 		f := &s.Limited.Failures[0]
 		no.cells = append(no.cells, strconv.Itoa(i+1))
 		in.cells = append(in.cells, PlaceText(wi, &f.Moment))
-		asks.cells = append(asks.cells, scale.Bytes(f.Request))
-		free.cells = append(free.cells, scale.Bytes(f.FreeCache))
-		piece.cells = append(piece.cells, scale.Bytes(f.LargestFree))
+		asks.cells = append(asks.cells, wording.Bytes(f.Request))
+		free.cells = append(free.cells, wording.Bytes(f.FreeCache))
+		piece.cells = append(piece.cells, wording.Bytes(f.LargestFree))
 	}
 	if len(no.cells) > 0 {
 		p.table(tab, nil)
@@ -354,9 +354,9 @@ func (p *printer) apart(wi *align.WhatIf) {
 		}
 		no.cells = append(no.cells, strconv.Itoa(i+1))
 		first.cells = append(first.cells, PlaceText(wi, &s.First.Moment))
-		by.cells = append(by.cells, scale.SignedBytes(s.First.Reserved-s.First.Base))
+		by.cells = append(by.cells, wording.SignedBytes(s.First.Reserved-s.First.Base))
 		most.cells = append(most.cells, PlaceText(wi, &s.Most.Moment))
-		mostBy.cells = append(mostBy.cells, scale.SignedBytes(s.Most.Reserved-s.Most.Base))
+		mostBy.cells = append(mostBy.cells, wording.SignedBytes(s.Most.Reserved-s.Most.Base))
 	}
 	p.head(fmt.Sprintf("Where reserved memory differs from that under %s %s", number(base), ConfText(wi.Settings[base].Conf)))
 	if len(no.cells) > 0 {
@@ -436,7 +436,7 @@ func (p *printer) byIteration(wi *align.WhatIf) {
 		}
 		col := tab.add(c)
 		for _, i := range t.rows {
-			col.cells = append(col.cells, scale.Bytes(wi.Settings[n].Iterations[i]))
+			col.cells = append(col.cells, wording.Bytes(wi.Settings[n].Iterations[i]))
 		}
 	}
 	p.table(tab, gaps)

@@ -1,5 +1,5 @@
-// Package scale writes byte counts and times for people to read. Exact figures stay int64 up to here.
-package scale
+// Package wording is how values read: units, widths, cleaning of hostile text, plurals. Exact figures stay int64 up to here.
+package wording
 
 import (
 	"math"
