@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
 	"nsysmem/render/plot"
 )
 
@@ -253,7 +254,7 @@ func (c *common) dropIdle(rep *align.Report) {
 		}
 		if !c.quiet {
 			fmt.Fprintf(c.s.err, "nsysmem: %s: no picture of process %d on device %d: it has only %d bytes of static memory there\n",
-				oneLine(rep.Source.Path), t.PID, t.Device, t.Total.Memory.Peak)
+				wording.Message(rep.Source.Path), t.PID, t.Device, t.Total.Memory.Peak)
 		}
 		return true
 	})
@@ -294,7 +295,7 @@ func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *
 	}
 	c.doubts(rep, doubts)
 	if name != "-" && !c.quiet {
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
+		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(name))
 	}
 	return nil
 }

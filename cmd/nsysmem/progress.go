@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"nsysmem/internal/wording"
 )
 
 // A progress tells on a terminal how far the reading is, once it has taken more than a second.
@@ -23,7 +25,7 @@ func newProgress(c *common, path string) *progress {
 	if !ok || c.quiet {
 		width = 0
 	}
-	return &progress{c: c, name: oneLine(filepath.Base(path)), start: time.Now(), width: width}
+	return &progress{c: c, name: wording.Message(filepath.Base(path)), start: time.Now(), width: width}
 }
 
 func (p *progress) report(stage string, done, total int64) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
 )
 
 // WriteCSV writes one row for each iteration and each of its phases, in time order, with a header (RFC 4180, LF line
@@ -184,24 +185,10 @@ func (t *csvTable) bool(v bool) {
 	}
 }
 
-// text writes a name. What a terminal would obey is escaped, as in text output: CSV goes to a terminal too.
+// text writes a name, or a head.
 func (t *csvTable) text(s string) {
 	t.empty()
-	guard := s != "" && strings.IndexByte("=+-@\t\r\n", s[0]) >= 0
-	s = clean(s)
-	quote := strings.ContainsAny(s, ",\"\r\n") || s != "" && (s[0] == ' ' || s[len(s)-1] == ' ')
-	if quote {
-		t.out.b = append(t.out.b, '"')
-	}
-	if guard {
-		t.out.b = append(t.out.b, '\'')
-	}
-	if quote {
-		t.out.b = append(t.out.b, strings.ReplaceAll(s, `"`, `""`)...)
-		t.out.b = append(t.out.b, '"')
-	} else {
-		t.out.b = append(t.out.b, s...)
-	}
+	t.out.b = wording.AppendCSV(t.out.b, s)
 }
 
 func (t *csvTable) end() {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
 )
 
 // Schema names the layout of WriteJSON's output. Fields may be added to it, none is renamed or removed.
@@ -47,7 +48,7 @@ func (e *encoder) raw(s string) { e.out.b = append(e.out.b, s...) }
 
 func (e *encoder) int(v int64) { e.out.b = strconv.AppendInt(e.out.b, v, 10) }
 
-func (e *encoder) text(s string) { e.out.b = appendJSONString(e.out.b, s) }
+func (e *encoder) text(s string) { e.out.b = wording.AppendJSON(e.out.b, s) }
 
 func (e *encoder) bool(v bool) { e.out.b = strconv.AppendBool(e.out.b, v) }
 
@@ -493,7 +494,7 @@ func (e *encoder) finding(f *align.Finding) {
 		if err != nil {
 			v = []byte("null")
 		}
-		e.out.b = appendShown(e.out.b, v)
+		e.out.b = wording.AppendShownJSON(e.out.b, v)
 	}
 	e.raw("}}")
 }
