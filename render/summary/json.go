@@ -324,7 +324,7 @@ func members[R any](e *encoder, cols []tables.Column[R], r R) {
 		}
 		e.key(c.Head)
 		switch {
-		case c.Known != nil && !c.Known(r):
+		case c.Has != nil && !c.Has(r), c.Known != nil && !c.Known(r):
 			e.raw("null")
 		case c.Unit == tables.Origin:
 			e.text(tables.Origins[c.Int(r)])

@@ -109,14 +109,9 @@ func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps m
 			m.row(line...)
 		}
 		for i := range cols {
-			cell := cols[i].Cell(r)
-			switch {
-			case !cell.Known && cols[i].Blank:
-				line[i] = ""
-			case cell.Known && cols[i].Unit.Left():
-				line[i] = wording.Markdown(cell.Read())
-			default:
-				line[i] = cell.Read()
+			line[i] = cols[i].Cell(r).Read()
+			if cols[i].Unit.Left() {
+				line[i] = wording.Markdown(line[i])
 			}
 		}
 		m.row(line...)

@@ -36,15 +36,7 @@ func laidOut[R any](cols []tables.Column[R], rows []R) *textTable {
 		c := &cols[i]
 		col := tab.add(column{head: c.Head, over: c.Over, left: c.Unit.Left(), rank: c.Rank, min: c.Min})
 		for _, r := range rows {
-			cell := c.Cell(r)
-			switch {
-			case !cell.Known && c.Blank:
-				col.cells = append(col.cells, "")
-			case cell.Known && (c.Unit == tables.Words || c.Unit == tables.Long):
-				col.cells = append(col.cells, wording.Terminal(cell.Text))
-			default:
-				col.cells = append(col.cells, cell.Read())
-			}
+			col.cells = append(col.cells, wording.Terminal(c.Cell(r).Read()))
 		}
 	}
 	return tab

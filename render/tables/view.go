@@ -35,6 +35,7 @@ func (t *Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
 // followed by
 //
 //	!          whole bytes or nanoseconds, where Bytes and Time are rounded
+//	~          several lines, where Words take one
 //	:3 or :3/10  the rank 3 and the least width of 10 of Column
 //	=head      another head in this output
 //
@@ -87,6 +88,7 @@ const newRank = 99
 // A pick is what a view says of a column.
 type pick struct {
 	whole     bool
+	long      bool
 	rank, min int
 	head      *string // nil for the column's own
 }
@@ -102,6 +104,7 @@ func parse(item string) (key string, p pick) {
 		p.rank, p.min = number(rank), number(least)
 	}
 	key, p.whole = strings.CutSuffix(key, "!")
+	key, p.long = strings.CutSuffix(key, "~")
 	return key, p
 }
 
@@ -119,6 +122,9 @@ func number(s string) int {
 // show is a column as an output has it.
 func show[R any](c Column[R], o Output, p pick) Column[R] {
 	c.Rank, c.Min = p.rank, p.min
+	if p.long {
+		c.Unit = Long
+	}
 	if p.whole {
 		c.Bar = false
 		switch c.Unit {
