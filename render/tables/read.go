@@ -7,10 +7,16 @@ import (
 )
 
 // Read is a cell as people read it in a line of text: sizes in binary units, times with four significant digits, counts
-// with their thousands apart. An unknown cell is "n/a". Words are those of the report: the writer cleans them.
+// with their thousands apart. An unknown cell is "n/a", a lower bound begins with "≥". Words are those of the report: the writer cleans them.
 func (c Cell) Read() string {
-	if !c.Known {
+	switch {
+	case c.Void:
+		return ""
+	case !c.Known:
 		return "n/a"
+	case c.Least:
+		c.Least = false
+		return "≥ " + c.Read()
 	}
 	switch c.Unit {
 	case ID:
