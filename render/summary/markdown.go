@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
 // WriteMarkdown writes the report as tables in GitHub's Markdown, such as for an issue or a pull request. Long lists of
 // iterations are thinned as in WriteText. The error is the writer's.
-func WriteMarkdown(w io.Writer, rep *align.Report) error {
+func WriteMarkdown(w io.Writer, rep *findings.Report) error {
 	m := &markdown{out: output{w: w}, c: rep.Collected}
 	m.line("# " + md(rep.Source.Path))
 	m.line("")
@@ -36,7 +37,7 @@ func WriteMarkdown(w io.Writer, rep *align.Report) error {
 		m.head(2, "Findings")
 		for i := range rep.Findings {
 			f := &rep.Findings[i]
-			s := "- **" + md(f.Severity) + "**: " + md(f.Text)
+			s := "- **" + md(string(f.Severity)) + "**: " + md(f.Text)
 			if f.Advice != "" {
 				s += " → " + md(f.Advice)
 			}
@@ -86,7 +87,7 @@ func (m *markdown) begin(texts int, heads ...string) {
 
 func (m *markdown) bytes(v int64) string { return known(m.c.Memory, wording.Bytes(v)) }
 
-func (m *markdown) track(rep *align.Report, t *align.Track) {
+func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	m.head(2, md(TrackName(t)))
 	if m.c.Memory {
 		m.begin(2, "Memory traced", "Peak in", "Peak", "End", "Allocs", "Frees", "Failed")
