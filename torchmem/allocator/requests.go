@@ -1,6 +1,11 @@
-package torchmem
+package allocator
 
-import "sort"
+import (
+	"sort"
+
+	"nsysmem/torchmem"
+	"nsysmem/torchmem/internal/sizes"
+)
 
 // Requests are what a program asked of the allocator, in order: what a simulation serves under another setting. They are
 // shared by simulations and never change.
@@ -16,8 +21,8 @@ type Requests struct {
 	released []recordedSegment // what the allocator gave back by itself
 	known    *driverKnown
 	cut      bool // something was there before the first request
-	replay   *Replay
-	settings Settings
+	replay   *torchmem.Replay
+	settings torchmem.Settings
 }
 
 type poolOf struct {
@@ -45,17 +50,17 @@ type op struct {
 func (q *Requests) Len() int { return len(q.ops) }
 
 // Block is the place in Replay.Blocks that a FailedRequest.Block names; they are the same.
-func (q *Requests) Block(i int) *Block { return &q.replay.Blocks[i] }
+func (q *Requests) Block(i int) *torchmem.Block { return &q.replay.Blocks[i] }
 
-// Requests are those of the trace that was replayed. Blocks that were there before it come first, in order of address.
+// RequestsOf are the requests of the trace that was replayed. Blocks that were there before it come first, in order of address.
 // Segments given back in a row are taken for a torch.cuda.empty_cache, unless the driver is asked for memory from the
 // same place in the program right after: then the allocator itself made room. An empty_cache that gave nothing back has
 // left no trace.
-func (r *Replay) Requests() *Requests {
+func RequestsOf(r *torchmem.Replay) *Requests {
 	q := &Requests{Device: r.Device, Conf: r.Settings.Conf, cut: r.Doubts.Cut, replay: r, settings: r.Settings}
 	q.size = make([]int64, len(r.Blocks))
 	q.pool = make([]uint32, len(r.Blocks))
-	private := privatePools(r.snap, r.Device)
+	private := privatePools(r.Snapshot(), r.Device)
 	index := map[poolOf]uint32{}
 	for i := range r.Blocks {
 		b := &r.Blocks[i]
@@ -79,7 +84,7 @@ func (r *Replay) Requests() *Requests {
 	for ; first < len(r.Blocks) && r.Blocks[first].BirthEvent < 0; first++ {
 		q.ops = append(q.ops, op{-1, int32(first), opAlloc})
 		live[r.Blocks[first].Addr] = int32(first)
-		if r.Blocks[first].Death != Never && r.Blocks[first].DeathEvent < 0 {
+		if r.Blocks[first].Death != torchmem.Never && r.Blocks[first].DeathEvent < 0 {
 			q.ops = append(q.ops, op{-1, int32(first), opGiveBack})
 		}
 	}
@@ -87,7 +92,7 @@ func (r *Replay) Requests() *Requests {
 	var segments []recordedSegment
 	dated := 0                 // segments whose event is that of the request that they were for
 	var back []recordedSegment // given back, not yet known why
-	var backStack StackID
+	var backStack torchmem.StackID
 	emptied := func(at int32) {
 		if len(back) > 0 {
 			q.ops = append(q.ops, op{at, -1, opEmpty})
@@ -95,7 +100,7 @@ func (r *Replay) Requests() *Requests {
 		}
 	}
 	// asked is called for each request to the driver, of which may know whether room was made for it.
-	asked := func(e *TraceEvent, at int32) {
+	asked := func(e *torchmem.TraceEvent, at int32) {
 		if len(back) == 0 || e.Stack != backStack && e.Stack != 0 && backStack != 0 {
 			return
 		}
@@ -105,37 +110,33 @@ func (r *Replay) Requests() *Requests {
 		}
 		back = back[:0]
 	}
-	t := r.Trace()
-	if t == nil {
-		t = &Trace{store: &eventStore{}}
-	}
-	t.Each(func(i int, e *TraceEvent) bool {
+	r.Trace().Each(func(i int, e *torchmem.TraceEvent) bool {
 		at := int32(i)
 		switch e.Action {
-		case Alloc, FreeRequested, FreeCompleted:
+		case torchmem.Alloc, torchmem.FreeRequested, torchmem.FreeCompleted:
 			for ; dated < len(segments); dated++ {
 				segments[dated].event = at
 			}
 		}
 		switch e.Action {
-		case SegmentFree, SegmentUnmap:
+		case torchmem.SegmentFree, torchmem.SegmentUnmap:
 			back = append(back, recordedSegment{at, true, e.Addr, e.Size})
 			backStack = e.Stack
-			if e.Action == SegmentFree {
+			if e.Action == torchmem.SegmentFree {
 				segments = append(segments, recordedSegment{at, true, e.Addr, e.Size})
 			}
-		case SegmentAlloc:
+		case torchmem.SegmentAlloc:
 			segments = append(segments, recordedSegment{at, false, e.Addr, e.Size})
 			asked(e, at)
-		case SegmentMap:
-			key := expandKey{e.Stream, e.Size == smallSeg} // the large pool maps more at a time
+		case torchmem.SegmentMap:
+			key := expandKey{e.Stream, e.Size == sizes.SmallSegment} // the large pool maps more at a time
 			if _, ok := k.bases[key]; !ok {
 				k.bases[key] = e.Addr
 			}
 			asked(e, at)
-		case OOM: // the cache was given back in vain
+		case torchmem.OOM: // the cache was given back in vain
 			asked(e, at)
-		case Alloc:
+		case torchmem.Alloc:
 			emptied(at)
 			if first == len(r.Blocks) || r.Blocks[first].BirthEvent != at {
 				return true
@@ -146,13 +147,13 @@ func (r *Replay) Requests() *Requests {
 			live[e.Addr] = int32(first)
 			q.ops = append(q.ops, op{at, int32(first), opAlloc})
 			first++
-		case FreeRequested, FreeCompleted:
+		case torchmem.FreeRequested, torchmem.FreeCompleted:
 			emptied(at)
 			b, ok := live[e.Addr]
 			if !ok {
 				return true
 			}
-			if e.Action == FreeRequested {
+			if e.Action == torchmem.FreeRequested {
 				q.ops = append(q.ops, op{at, b, opGiveBack})
 				return true
 			}
@@ -183,7 +184,7 @@ type poolPlace struct {
 	no   int
 }
 
-func privatePools(s *Snapshot, device int) poolPlaces {
+func privatePools(s *torchmem.Snapshot, device int) poolPlaces {
 	var out poolPlaces
 	no := map[[2]int64]int{}
 	for i := range s.Segments {

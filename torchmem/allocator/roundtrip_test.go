@@ -1,34 +1,37 @@
-package torchmem
+package allocator
 
 import (
 	"fmt"
 	"sort"
 	"testing"
+
+	"nsysmem/torchmem"
+	"nsysmem/torchmem/internal/snaptest"
 )
 
 // record simulates and writes down what PyTorch would have recorded on the way: a snapshot with a trace.
-func record(t *testing.T, q *Requests, cfg *Config, capacity int64) (*Snapshot, *Result) {
+func record(t *testing.T, q *Requests, cfg *Config, capacity int64) (*torchmem.Snapshot, *Result) {
 	t.Helper()
-	var events []TraceEvent
-	pending := map[int32]TraceEvent{}
+	var events []torchmem.TraceEvent
+	pending := map[int32]torchmem.TraceEvent{}
 	step, clock := 0, int64(1e15)
-	add := func(a Action, addr uint64, size int64, stream uint64) {
+	add := func(a torchmem.Action, addr uint64, size int64, stream uint64) {
 		clock += 1000
-		events = append(events, TraceEvent{Time: clock, Action: a, Addr: addr, Size: size, Stream: stream, Stack: StackID(step + 1)})
+		events = append(events, torchmem.TraceEvent{Time: clock, Action: a, Addr: addr, Size: size, Stream: stream, Stack: torchmem.StackID(step + 1)})
 	}
 	var model *allocModel
 	finished := func() {
 		for _, b := range sortedBlocks(pending) {
 			if model.block[b] == noNode {
 				e := pending[b]
-				add(FreeCompleted, e.Addr, e.Size, e.Stream)
+				add(torchmem.FreeCompleted, e.Addr, e.Size, e.Stream)
 				delete(pending, b)
 			}
 		}
 	}
 	begin := func(m *allocModel) {
 		model = m
-		m.segment = func(a Action, addr uint64, size int64, stream uint64) {
+		m.segment = func(a torchmem.Action, addr uint64, size int64, stream uint64) {
 			finished()
 			add(a, addr, size, stream)
 		}
@@ -37,26 +40,26 @@ func record(t *testing.T, q *Requests, cfg *Config, capacity int64) (*Snapshot, 
 		o := q.ops[step]
 		if o.kind == opGiveBack && m.block[o.block] >= 0 {
 			n := m.nodes[m.block[o.block]]
-			pending[o.block] = TraceEvent{Addr: n.addr, Size: q.size[o.block], Stream: n.pool.stream}
-			add(FreeRequested, n.addr, q.size[o.block], n.pool.stream)
+			pending[o.block] = torchmem.TraceEvent{Addr: n.addr, Size: q.size[o.block], Stream: n.pool.stream}
+			add(torchmem.FreeRequested, n.addr, q.size[o.block], n.pool.stream)
 		}
 		finished()
 		if o.kind == opAlloc {
 			if i := m.block[o.block]; i >= 0 {
-				add(Alloc, m.nodes[i].addr, q.size[o.block], m.nodes[i].pool.stream)
+				add(torchmem.Alloc, m.nodes[i].addr, q.size[o.block], m.nodes[i].pool.stream)
 			} else {
-				add(OOM, uint64(m.capacity-m.reserved), q.size[o.block], 0)
+				add(torchmem.OOM, uint64(m.capacity-m.reserved), q.size[o.block], 0)
 			}
 		}
 		step++
 	}
-	res := q.Simulate(cfg, SimOptions{Capacity: capacity, begin: begin, check: check})
-	s := &Snapshot{Traces: []Trace{traceOf(events)}, Settings: Settings{Known: true, Conf: cfg.Text, MaxSplitSize: cfg.MaxSplitSize,
+	res := q.Simulate(cfg, Options{Capacity: capacity, begin: begin, check: check})
+	s := &torchmem.Snapshot{Traces: []torchmem.Trace{torchmem.TraceOf(events)}, Settings: torchmem.Settings{Known: true, Conf: cfg.Text, MaxSplitSize: cfg.MaxSplitSize,
 		GCThreshold: cfg.GCThreshold, Expandable: cfg.Expandable, RoundupPower2: cfg.Roundup}}
 	for _, g := range res.Final {
-		seg := Segment{Addr: g.Addr, Size: g.Size, Stream: g.Stream, Small: g.Small, Expandable: g.Expandable}
+		seg := torchmem.Segment{Addr: g.Addr, Size: g.Size, Stream: g.Stream, Small: g.Small, Expandable: g.Expandable}
 		for _, b := range g.Blocks {
-			sb := SnapshotBlock{Addr: b.Addr, Size: b.Size, State: b.State}
+			sb := torchmem.SnapshotBlock{Addr: b.Addr, Size: b.Size, State: b.State}
 			if b.Block >= 0 {
 				sb.Requested = q.size[b.Block]
 			}
@@ -67,7 +70,7 @@ func record(t *testing.T, q *Requests, cfg *Config, capacity int64) (*Snapshot, 
 	return s, res
 }
 
-func sortedBlocks(m map[int32]TraceEvent) []int32 {
+func sortedBlocks(m map[int32]torchmem.TraceEvent) []int32 {
 	var out []int32
 	for b := range m {
 		out = append(out, b)
@@ -79,7 +82,7 @@ func sortedBlocks(m map[int32]TraceEvent) []int32 {
 // waves are requests of a program whose tensors grow from step to step; a few stay, and some linger where streams still
 // use them.
 func waves(steps, each int, linger bool) *Requests {
-	q := &Requests{known: learn(nil), replay: &Replay{snap: &Snapshot{}}}
+	q := &Requests{known: learn(nil), replay: &torchmem.Replay{}}
 	x := uint64(7)
 	for s := range steps {
 		first := int32(len(q.size))
@@ -141,7 +144,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if r.Doubts != (Doubts{}) {
+			if r.Doubts != (torchmem.Doubts{}) {
 				t.Errorf("%s: doubts %+v", name, r.Doubts)
 			}
 			u := r.Whole()
@@ -153,8 +156,8 @@ func TestRoundTrip(t *testing.T) {
 			}
 			failed += want.FailedRequests
 			retries += want.Retries
-			checkMap(t, r.StateAt(r.Events/2))
-			again := r.Requests().Simulate(cfg, SimOptions{})
+			snaptest.CheckMap(t, r.StateAt(r.Events/2))
+			again := RequestsOf(r).Simulate(cfg, Options{})
 			checkFinal(t, name, s, again)
 			if again.PeakAllocated != want.PeakAllocated {
 				t.Errorf("%s: simulated %d allocated at most, was %d", name, again.PeakAllocated, want.PeakAllocated)

@@ -1,16 +1,21 @@
-package torchmem
+package allocator
 
-import "sort"
+import (
+	"sort"
+
+	"nsysmem/torchmem"
+	"nsysmem/torchmem/internal/sizes"
+)
 
 // How the model works
 //
-//  1. A request is rounded (roundSize). Up to 1 MiB it belongs to the small pool, else to the large one; each stream has
+//  1. A request is rounded (sizes.Round). Up to 1 MiB it belongs to the small pool, else to the large one; each stream has
 //     its own blocks in both.
 //  2. The smallest free block that is large enough serves it, of equal ones that at the lowest address. A block of
 //     max_split_size or more serves no request under that, and none that it exceeds by max_non_split_rounding or more.
 //     In expandable segments a block counts as large as it can grow.
 //  3. Where there is none, old cached segments are given back first if garbage_collection_threshold asks for it, then the
-//     driver is asked for a segment (segmentSize), or to map more of an expandable segment.
+//     driver is asked for a segment (sizes.Segment), or to map more of an expandable segment.
 //  4. Where the driver has not enough: oversize cached blocks are given back (only with max_split_size), then all cached
 //     segments, after all streams have finished; each time the driver is asked again. Else the request has failed.
 //  5. The block is split where its rest is worth it (splits).
@@ -38,7 +43,7 @@ type allocModel struct {
 	reserved   int64
 	expandable int // expandable segments made so far
 	result     *Result
-	segment    func(a Action, addr uint64, size int64, stream uint64) // told of each change, by tests
+	segment    func(a torchmem.Action, addr uint64, size int64, stream uint64) // told of each change, by tests
 }
 
 const noNode = -1
@@ -49,7 +54,7 @@ type modelNode struct {
 	age        int64 // calls of its pool when it became free
 	prev, next int32
 	pool       *modelPool
-	state      BlockState // NotMapped for a gap in an expandable segment
+	state      torchmem.BlockState // NotMapped for a gap in an expandable segment
 	expandable bool
 	base       uint64 // where its expandable segment begins; pages are counted from there
 	waitAt     int32  // place in wait, while PendingFree
@@ -101,7 +106,7 @@ func (m *allocModel) entry(i int32) freeBlock {
 
 func (m *allocModel) addFree(i int32) {
 	n := &m.nodes[i]
-	n.state = Inactive
+	n.state = torchmem.Inactive
 	n.age = n.pool.group.calls
 	n.pool.free.insert(freeBlock{n.size, n.addr, i})
 }
@@ -110,8 +115,8 @@ func (m *allocModel) removeFree(i int32) { m.nodes[i].pool.free.remove(m.entry(i
 
 // alloc serves a request with a block of the pool; ok is false where it failed.
 func (m *allocModel) alloc(block int32, request int64, p *modelPool, q *modelPool) bool {
-	size := roundSize(request, &m.cfg.Roundup)
-	if size > smallMax {
+	size := sizes.Round(request, &m.cfg.Roundup)
+	if size > sizes.SmallMax {
 		p = q
 	}
 	i := m.findFree(p, size)
@@ -153,7 +158,7 @@ func (m *allocModel) findFree(p *modelPool, size int64) int32 {
 	if m.cfg.Expandable {
 		// A block counts as large as it can grow, so that one that cannot is preferred to it.
 		grown := func(b freeBlock) int64 {
-			if n := m.nodes[b.node].next; n >= 0 && m.nodes[n].state == NotMapped {
+			if n := m.nodes[b.node].next; n >= 0 && m.nodes[n].state == torchmem.NotMapped {
 				return b.size + m.nodes[n].size
 			}
 			return b.size
@@ -184,7 +189,7 @@ func (m *allocModel) room(size int64) bool { return m.capacity == 0 || m.reserve
 
 // grow gets a block from the driver; it is in no list.
 func (m *allocModel) grow(p *modelPool, size int64) int32 {
-	want := m.segmentSize(size)
+	want := sizes.Segment(size, m.cfg.LargeSegment)
 	if m.cfg.Expandable {
 		if m.cfg.MemoryFraction > 0 && !m.room(want) {
 			return noNode
@@ -195,21 +200,14 @@ func (m *allocModel) grow(p *modelPool, size int64) int32 {
 		return noNode
 	}
 	i := m.newNode(modelNode{addr: m.driver.alloc(m.event, want), size: want, prev: noNode, next: noNode, pool: p})
-	m.reserve(SegmentAlloc, m.nodes[i].addr, want, p)
+	m.reserve(torchmem.SegmentAlloc, m.nodes[i].addr, want, p)
 	m.result.CUDAMallocs++
 	return i
 }
 
-func (m *allocModel) segmentSize(size int64) int64 {
-	if size > smallMax && size < largeOwn {
-		return m.cfg.LargeSegment
-	}
-	return segmentSize(size)
-}
-
 // reserve takes note of memory that came from the driver or went back to it.
-func (m *allocModel) reserve(a Action, addr uint64, size int64, p *modelPool) {
-	if a == SegmentAlloc || a == SegmentMap {
+func (m *allocModel) reserve(a torchmem.Action, addr uint64, size int64, p *modelPool) {
+	if a == torchmem.SegmentAlloc || a == torchmem.SegmentMap {
 		m.reserved += size
 	} else {
 		m.reserved -= size
@@ -226,7 +224,7 @@ func (m *allocModel) reserve(a Action, addr uint64, size int64, p *modelPool) {
 // take makes a live block of the first size bytes of a node that is in no list.
 func (m *allocModel) take(i int32, size int64) {
 	n := &m.nodes[i]
-	n.state = Active
+	n.state = torchmem.Active
 	rest := n.size - size
 	if rest == 0 || !m.splits(n, size, rest) {
 		return
@@ -243,19 +241,19 @@ func (m *allocModel) take(i int32, size int64) {
 
 func (m *allocModel) splits(n *modelNode, size, rest int64) bool {
 	if n.pool.group.small || m.cfg.Expandable {
-		return rest >= minBlock
+		return rest >= sizes.MinBlock
 	}
-	return rest > smallMax && (m.cfg.MaxSplitSize == 0 || size < m.cfg.MaxSplitSize)
+	return rest > sizes.SmallMax && (m.cfg.MaxSplitSize == 0 || size < m.cfg.MaxSplitSize)
 }
 
 // giveBack is the program's free: the meter falls, but the block cannot be used before finish.
 func (m *allocModel) giveBack(block int32) {
 	i := m.block[block]
-	if i == noNode || m.nodes[i].state != Active {
+	if i == noNode || m.nodes[i].state != torchmem.Active {
 		return
 	}
 	m.allocated -= m.nodes[i].size
-	m.nodes[i].state = PendingFree
+	m.nodes[i].state = torchmem.PendingFree
 	m.nodes[i].waitAt = int32(len(m.wait))
 	m.wait = append(m.wait, block)
 }
@@ -263,7 +261,7 @@ func (m *allocModel) giveBack(block int32) {
 // finish makes a block that was given back free.
 func (m *allocModel) finish(block int32) {
 	i := m.block[block]
-	if i == noNode || m.nodes[i].state != PendingFree {
+	if i == noNode || m.nodes[i].state != torchmem.PendingFree {
 		return
 	}
 	m.block[block] = noNode
@@ -280,8 +278,8 @@ func (m *allocModel) finish(block int32) {
 // release puts a node that is in no list into the free list, merged with its free neighbours.
 func (m *allocModel) release(i int32) {
 	n := &m.nodes[i]
-	n.state = Inactive
-	if p := n.prev; p >= 0 && m.nodes[p].state == Inactive {
+	n.state = torchmem.Inactive
+	if p := n.prev; p >= 0 && m.nodes[p].state == torchmem.Inactive {
 		m.removeFree(p)
 		m.nodes[p].size += n.size
 		m.link(p, n.next)
@@ -289,7 +287,7 @@ func (m *allocModel) release(i int32) {
 		i = p
 		n = &m.nodes[i]
 	}
-	if x := n.next; x >= 0 && m.nodes[x].state == Inactive {
+	if x := n.next; x >= 0 && m.nodes[x].state == torchmem.Inactive {
 		m.removeFree(x)
 		n.size += m.nodes[x].size
 		m.link(i, m.nodes[x].next)
@@ -316,7 +314,7 @@ func (m *allocModel) freeSegment(i int32) {
 	m.removeFree(i)
 	m.drop(i)
 	m.driver.free(n.addr, n.size)
-	m.reserve(SegmentFree, n.addr, n.size, n.pool)
+	m.reserve(torchmem.SegmentFree, n.addr, n.size, n.pool)
 }
 
 // releaseOversize gives back cached blocks of max_split_size or more: the best one that the request would fit into, else
@@ -391,7 +389,7 @@ func (m *allocModel) emptyCache() {
 func (m *allocModel) releaseAt(s *recordedSegment) {
 	for i := range m.nodes {
 		n := &m.nodes[i]
-		if n.pool == nil || n.state != Inactive || s.addr < n.addr || s.addr-n.addr >= uint64(n.size) {
+		if n.pool == nil || n.state != torchmem.Inactive || s.addr < n.addr || s.addr-n.addr >= uint64(n.size) {
 			continue
 		}
 		if m.whole(int32(i)) {

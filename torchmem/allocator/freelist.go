@@ -1,4 +1,4 @@
-package torchmem
+package allocator
 
 import "sort"
 

@@ -1,21 +1,24 @@
-package torchmem
+package category
 
 import (
 	"strings"
 	"testing"
+
+	"nsysmem/torchmem"
+	"nsysmem/torchmem/internal/snaptest"
 )
 
 // livesOf labels the blocks of a recording by the phases in its truth, which are those of its NVTX ranges.
-func livesOf(t *testing.T, rec recording) (lives []Life, iterations []truthPhase) {
+func livesOf(t *testing.T, rec snaptest.Run) (lives []Life, iterations []snaptest.Phase) {
 	t.Helper()
-	r := rec.replay(t)
+	r := rec.Replay(t)
 	type phase struct {
-		truthPhase
+		snaptest.Phase
 		call int
 	}
 	var inner []phase
 	calls := map[[2]any]int{}
-	for _, p := range rec.Truth {
+	for _, p := range rec.Phases {
 		if strings.HasPrefix(p.Phase, "iteration") {
 			iterations = append(iterations, p)
 			continue
@@ -33,17 +36,17 @@ func livesOf(t *testing.T, rec recording) (lives []Life, iterations []truthPhase
 		}
 		for _, q := range inner {
 			if at >= q.T0 && at < q.T1 {
-				p.Role, p.Call = RoleOf(q.Phase), q.call
+				p.Role, p.Call = RoleOf(q.Phase.Phase), q.call
 			}
 		}
 		return p
 	}
 	for _, b := range r.Blocks {
 		l := Life{From: b.Birth, To: b.Death, Bytes: b.Requested}
-		if b.Birth != Never {
+		if b.Birth != torchmem.Never {
 			l.Birth = place(b.Birth)
 		}
-		if b.Death != Never {
+		if b.Death != torchmem.Never {
 			l.Death = place(b.Death)
 		}
 		lives = append(lives, l)
@@ -56,7 +59,7 @@ func TestCategoriesOfRecordings(t *testing.T) {
 		"cnn_default": {863176, 1721152, 860576},
 		"gpt_amp":     {83992576, 167985152, 83992576},
 	}
-	for _, rec := range recordings(t, "cnn_default", "gpt_amp", "unet_0", "unet_2") {
+	for _, rec := range snaptest.Runs(t, "../..", "cnn_default", "gpt_amp", "unet_0", "unet_2") {
 		lives, iterations := livesOf(t, rec)
 		for _, middle := range []bool{false, true} {
 			if middle {
@@ -64,11 +67,11 @@ func TestCategoriesOfRecordings(t *testing.T) {
 				var late []Life
 				from := iterations[2].T0
 				for _, l := range lives {
-					if l.To != Never && l.To < from {
+					if l.To != torchmem.Never && l.To < from {
 						continue
 					}
 					if l.From < from {
-						l.From = Never
+						l.From = torchmem.Never
 					}
 					l.Birth.Iteration -= 2
 					l.Death.Iteration -= 2
@@ -76,24 +79,24 @@ func TestCategoriesOfRecordings(t *testing.T) {
 				}
 				lives, iterations = late, iterations[2:]
 			}
-			cats := Categories(lives, len(iterations))
-			m := CategoryMax(lives, cats, iterations[1].T0, iterations[len(iterations)-1].T1)
+			cats := Of(lives, len(iterations))
+			m := Max(lives, cats, iterations[1].T0, iterations[len(iterations)-1].T1)
 			got := [3]int64{m[Parameter], m[OptimizerState], m[Gradient]}
-			w, ok := want[rec.name]
+			w, ok := want[rec.Name]
 			if !ok {
 				n := rec.Params
 				if got[1] != 8*n || got[2] != 4*n || got[0] < 4*n {
-					t.Errorf("%s: parameter, optimizer state, gradient %v for %d parameters", rec.name, got, n)
+					t.Errorf("%s: parameter, optimizer state, gradient %v for %d parameters", rec.Name, got, n)
 				}
 			} else if middle {
 				// Running means and the like cannot be told from other things that were there.
 				if got[1] != w[1] || got[2] != w[2] || got[0] != 4*rec.Params {
-					t.Errorf("%s recorded from its middle: %v, want %v", rec.name, got, w)
+					t.Errorf("%s recorded from its middle: %v, want %v", rec.Name, got, w)
 				}
 			} else if got != w {
-				t.Errorf("%s: parameter, optimizer state, gradient %v, want %v", rec.name, got, w)
+				t.Errorf("%s: parameter, optimizer state, gradient %v, want %v", rec.Name, got, w)
 			}
-			t.Logf("%s middle %v: %v", rec.name, middle, m)
+			t.Logf("%s middle %v: %v", rec.Name, middle, m)
 		}
 	}
 }
@@ -116,7 +119,7 @@ func when(p Place, k int64) int64 {
 
 func (p *program) add(bytes int64, birth Place, death ...Place) {
 	p.n++
-	l := Life{From: when(birth, int64(p.n%400)), To: Never, Bytes: bytes, Birth: birth}
+	l := Life{From: when(birth, int64(p.n%400)), To: torchmem.Never, Bytes: bytes, Birth: birth}
 	if len(death) > 0 {
 		l.Death = death[0]
 		l.To = when(death[0], 500+int64(p.n%400))
@@ -225,8 +228,8 @@ func TestCategoriesOfPrograms(t *testing.T) {
 			p.add(50, at(i, RoleForward), at(i, RoleForward))
 			p.add(60, at(i, RoleBackward), at(i, RoleBackward))
 		}
-		cats := Categories(p.lives, steps)
-		m := CategoryMax(p.lives, cats, 10000, 10000*(steps+1))
+		cats := Of(p.lives, steps)
+		m := Max(p.lives, cats, 10000, 10000*(steps+1))
 		got := want{m[Parameter], m[OptimizerState], m[Gradient], m[Unknown]}
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)

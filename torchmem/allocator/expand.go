@@ -1,6 +1,11 @@
-package torchmem
+package allocator
 
-import "sort"
+import (
+	"sort"
+
+	"nsysmem/torchmem"
+	"nsysmem/torchmem/internal/sizes"
+)
 
 // Expandable segments: for each stream and pool, one reservation of address space larger than the device, in which
 // memory is mapped page by page (2 MiB in the small pool, 20 MiB in the large one) where the free block at its end is too
@@ -11,7 +16,7 @@ const expandRange = 1 << 40
 
 func (m *allocModel) page(p *modelPool) int64 {
 	if p.group.small {
-		return smallSeg
+		return sizes.SmallSegment
 	}
 	return m.cfg.LargeSegment
 }
@@ -19,7 +24,7 @@ func (m *allocModel) page(p *modelPool) int64 {
 // expand returns a node of at least size bytes, in no list, mapping what is missing.
 func (m *allocModel) expand(p *modelPool, size int64) int32 {
 	i := m.expandAt(p, size)
-	if m.nodes[i].state == NotMapped {
+	if m.nodes[i].state == torchmem.NotMapped {
 		if !m.mapFront(i, min(m.nodes[i].size, size)) {
 			return noNode
 		}
@@ -41,11 +46,11 @@ func (m *allocModel) expand(p *modelPool, size int64) int32 {
 func (m *allocModel) expandAt(p *modelPool, size int64) int32 {
 	for _, u := range p.unmapped {
 		start := u
-		if b := m.nodes[u].prev; b >= 0 && m.nodes[b].state == Inactive {
+		if b := m.nodes[u].prev; b >= 0 && m.nodes[b].state == torchmem.Inactive {
 			start = b
 		}
 		var room int64
-		for i := start; i >= 0 && room < size && (m.nodes[i].state == Inactive || m.nodes[i].state == NotMapped); i = m.nodes[i].next {
+		for i := start; i >= 0 && room < size && (m.nodes[i].state == torchmem.Inactive || m.nodes[i].state == torchmem.NotMapped); i = m.nodes[i].next {
 			room += m.nodes[i].size
 		}
 		if room >= size {
@@ -55,7 +60,7 @@ func (m *allocModel) expandAt(p *modelPool, size int64) int32 {
 	base := m.driver.expandable(expandKey{p.stream, p.group.small}, m.expandable, len(p.unmapped) == 0)
 	m.expandable++
 	i := m.newNode(modelNode{addr: base, size: max(expandRange, size*2) / m.page(p) * m.page(p), prev: noNode, next: noNode, pool: p,
-		state: NotMapped, expandable: true, base: base})
+		state: torchmem.NotMapped, expandable: true, base: base})
 	m.addGap(i)
 	return i
 }
@@ -94,22 +99,22 @@ func (m *allocModel) mapFront(i int32, size int64) bool {
 	m.removeGap(i)
 	if rest := m.nodes[i].size - size; rest > 0 {
 		n := m.nodes[i]
-		r := m.newNode(modelNode{addr: n.addr + uint64(size), size: rest, prev: i, next: n.next, pool: n.pool, state: NotMapped, expandable: true, base: n.base})
+		r := m.newNode(modelNode{addr: n.addr + uint64(size), size: rest, prev: i, next: n.next, pool: n.pool, state: torchmem.NotMapped, expandable: true, base: n.base})
 		if n.next >= 0 {
 			m.nodes[n.next].prev = r
 		}
 		m.nodes[i].next, m.nodes[i].size = r, size
 		m.addGap(r)
 	}
-	m.nodes[i].state = PendingFree // of no one: joinMapped decides
-	m.reserve(SegmentMap, m.nodes[i].addr, size, m.nodes[i].pool)
+	m.nodes[i].state = torchmem.PendingFree // of no one: joinMapped decides
+	m.reserve(torchmem.SegmentMap, m.nodes[i].addr, size, m.nodes[i].pool)
 	m.result.CUDAMallocs++
 	return true
 }
 
 // joinMapped makes a node that was just mapped free, merged with its free neighbours, and returns what it became.
 func (m *allocModel) joinMapped(i int32) int32 {
-	if p := m.nodes[i].prev; p >= 0 && m.nodes[p].state == Inactive {
+	if p := m.nodes[i].prev; p >= 0 && m.nodes[p].state == torchmem.Inactive {
 		m.release(i)
 		return p
 	}
@@ -144,9 +149,9 @@ func (m *allocModel) unmap(i int32) {
 		m.nodes[i].next = a
 		m.addFree(a)
 	}
-	m.nodes[i].addr, m.nodes[i].size, m.nodes[i].state = from, int64(to-from), NotMapped
+	m.nodes[i].addr, m.nodes[i].size, m.nodes[i].state = from, int64(to-from), torchmem.NotMapped
 	// Gaps side by side are one.
-	if p := m.nodes[i].prev; p >= 0 && m.nodes[p].state == NotMapped {
+	if p := m.nodes[i].prev; p >= 0 && m.nodes[p].state == torchmem.NotMapped {
 		m.removeGap(p)
 		m.nodes[i].addr = m.nodes[p].addr
 		m.nodes[i].size += m.nodes[p].size
@@ -157,12 +162,12 @@ func (m *allocModel) unmap(i int32) {
 		}
 		m.drop(p)
 	}
-	if x := m.nodes[i].next; x >= 0 && m.nodes[x].state == NotMapped {
+	if x := m.nodes[i].next; x >= 0 && m.nodes[x].state == torchmem.NotMapped {
 		m.removeGap(x)
 		m.nodes[i].size += m.nodes[x].size
 		m.link(i, m.nodes[x].next)
 		m.drop(x)
 	}
 	m.addGap(i)
-	m.reserve(SegmentUnmap, from, int64(to-from), n.pool)
+	m.reserve(torchmem.SegmentUnmap, from, int64(to-from), n.pool)
 }

@@ -1,4 +1,4 @@
-package torchmem
+package allocator
 
 import (
 	"fmt"
@@ -6,6 +6,10 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"nsysmem/torchmem"
+	"nsysmem/torchmem/internal/sizes"
+	"nsysmem/torchmem/internal/snaptest"
 )
 
 func mustParse(t testing.TB, text string) *Config {
@@ -17,41 +21,33 @@ func mustParse(t testing.TB, text string) *Config {
 	return c
 }
 
-func (r recording) peakReserved() int64 {
-	var peak int64
-	for _, p := range r.Truth {
-		peak = max(peak, p.PeakResv)
-	}
-	return peak
-}
-
 // TestSimulateOwnSetting simulates each recording under its own setting: the segments at the end, the peaks and the
 // number of calls must be the recorded ones.
 func TestSimulateOwnSetting(t *testing.T) {
-	for _, rec := range recordings(t) {
-		s := rec.read(t)
+	for _, rec := range snaptest.Runs(t, "../..") {
+		s := rec.Read(t)
 		r, err := s.Replay(0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		res := r.Requests().Simulate(mustParse(t, rec.Conf), SimOptions{})
-		if res.PeakReserved != rec.peakReserved() {
-			t.Errorf("%s: %d bytes reserved at most, PyTorch says %d", rec.name, res.PeakReserved, rec.peakReserved())
+		res := RequestsOf(r).Simulate(mustParse(t, rec.Conf), Options{})
+		if res.PeakReserved != rec.PeakReserved() {
+			t.Errorf("%s: %d bytes reserved at most, PyTorch says %d", rec.Name, res.PeakReserved, rec.PeakReserved())
 		}
 		if want := r.Whole().AllocatedPeak; res.PeakAllocated != want {
-			t.Errorf("%s: %d bytes allocated at most, PyTorch says %d", rec.name, res.PeakAllocated, want)
+			t.Errorf("%s: %d bytes allocated at most, PyTorch says %d", rec.Name, res.PeakAllocated, want)
 		}
 		if int64(res.CUDAMallocs) != rec.Stats["num_device_alloc"] || int64(res.Retries) != rec.Stats["num_alloc_retries"] {
-			t.Errorf("%s: %d calls and %d retries, PyTorch says %d and %d", rec.name, res.CUDAMallocs, res.Retries, rec.Stats["num_device_alloc"], rec.Stats["num_alloc_retries"])
+			t.Errorf("%s: %d calls and %d retries, PyTorch says %d and %d", rec.Name, res.CUDAMallocs, res.Retries, rec.Stats["num_device_alloc"], rec.Stats["num_alloc_retries"])
 		}
-		checkFinal(t, rec.name, s, res)
+		checkFinal(t, rec.Name, s, res)
 	}
 }
 
 // checkFinal compares segments and blocks at the end with those of the snapshot.
-func checkFinal(t *testing.T, name string, s *Snapshot, res *Result) {
+func checkFinal(t *testing.T, name string, s *torchmem.Snapshot, res *Result) {
 	t.Helper()
-	byAddr := map[uint64]*Segment{}
+	byAddr := map[uint64]*torchmem.Segment{}
 	for i := range s.Segments {
 		byAddr[s.Segments[i].Addr] = &s.Segments[i]
 	}
@@ -74,17 +70,17 @@ func checkFinal(t *testing.T, name string, s *Snapshot, res *Result) {
 
 // TestSimulateOtherSettings tells from each run of one program what the others, under other settings, reserved.
 func TestSimulateOtherSettings(t *testing.T) {
-	recs := recordings(t, "unet_0", "unet_1", "unet_2", "unet_3", "unet_4")
+	recs := snaptest.Runs(t, "../..", "unet_0", "unet_1", "unet_2", "unet_3", "unet_4")
 	for _, from := range recs {
-		q := from.replay(t).Requests()
+		q := RequestsOf(from.Replay(t))
 		for _, to := range recs {
-			res := q.SimulateOrders(mustParse(t, to.Conf), SimOptions{})
-			want := to.peakReserved()
+			res := q.SimulateOrders(mustParse(t, to.Conf), Options{})
+			want := to.PeakReserved()
 			if res.PeakReserved != want || int64(res.CUDAMallocs) != to.Stats["num_device_alloc"] {
-				t.Errorf("%s under %q: %d bytes in %d calls, PyTorch says %d in %d", from.name, to.Conf, res.PeakReserved, res.CUDAMallocs, want, to.Stats["num_device_alloc"])
+				t.Errorf("%s under %q: %d bytes in %d calls, PyTorch says %d in %d", from.Name, to.Conf, res.PeakReserved, res.CUDAMallocs, want, to.Stats["num_device_alloc"])
 			}
 			if r := res.ReservedRange; r[0] > want || r[1] < want || r[1]-r[0] > want*3/100 {
-				t.Errorf("%s under %q: range %v for %d", from.name, to.Conf, r, want)
+				t.Errorf("%s under %q: range %v for %d", from.Name, to.Conf, r, want)
 			}
 		}
 	}
@@ -92,44 +88,41 @@ func TestSimulateOtherSettings(t *testing.T) {
 
 // TestSimulateCutTrace starts in the middle, where everything must be laid out as it was.
 func TestSimulateCutTrace(t *testing.T) {
-	for _, rec := range recordings(t, "cnn_default", "gpt_amp", "unet_1", "unet_2", "unet_3") {
-		s := rec.read(t)
-		cut := s.Traces[0].n / 3
-		s.Traces[0].ranges[0].from += cut
-		s.Traces[0].ranges[0].n -= cut
-		s.Traces[0].n -= cut
+	for _, rec := range snaptest.Runs(t, "../..", "cnn_default", "gpt_amp", "unet_1", "unet_2", "unet_3") {
+		s := rec.Read(t)
+		snaptest.Cut(s, s.Traces[0].Len()/3)
 		r, err := s.Replay(0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		res := r.Requests().Simulate(mustParse(t, rec.Conf), SimOptions{check: func(m *allocModel) { checkModel(t, m) }})
-		if res.PeakReserved != rec.peakReserved() {
-			t.Errorf("%s: %d bytes reserved at most, PyTorch says %d", rec.name, res.PeakReserved, rec.peakReserved())
+		res := RequestsOf(r).Simulate(mustParse(t, rec.Conf), Options{check: func(m *allocModel) { checkModel(t, m) }})
+		if res.PeakReserved != rec.PeakReserved() {
+			t.Errorf("%s: %d bytes reserved at most, PyTorch says %d", rec.Name, res.PeakReserved, rec.PeakReserved())
 		}
-		checkFinal(t, rec.name, s, res)
+		checkFinal(t, rec.Name, s, res)
 	}
 }
 
 // TestCapacity asks the question that settings are for: a card on which the default fails with more in its cache than
 // was asked for, while expandable segments run through.
 func TestCapacity(t *testing.T) {
-	for _, rec := range recordings(t, "unet_0") {
-		q := rec.replay(t).Requests()
+	for _, rec := range snaptest.Runs(t, "../..", "unet_0") {
+		q := RequestsOf(rec.Replay(t))
 		def, exp := mustParse(t, ""), mustParse(t, "expandable_segments:True")
 		need := [2]int64{q.SmallestCapacity(def), q.SmallestCapacity(exp)}
 		if need[0] <= need[1] {
 			t.Fatalf("the default needs %d bytes, expandable segments %d", need[0], need[1])
 		}
 		for i, c := range []*Config{def, exp} {
-			if n := q.Simulate(c, SimOptions{Capacity: need[i]}).FailedRequests; n > 0 {
+			if n := q.Simulate(c, Options{Capacity: need[i]}).FailedRequests; n > 0 {
 				t.Errorf("%q: %d requests fail with the smallest capacity %d", c.Text, n, need[i])
 			}
-			if n := q.Simulate(c, SimOptions{Capacity: need[i] - largeRound}).FailedRequests; n == 0 {
+			if n := q.Simulate(c, Options{Capacity: need[i] - sizes.LargeRound}).FailedRequests; n == 0 {
 				t.Errorf("%q: no request fails with less than the smallest capacity %d", c.Text, need[i])
 			}
 		}
-		card := need[0] - largeRound
-		res := q.Simulate(def, SimOptions{Capacity: card})
+		card := need[0] - sizes.LargeRound
+		res := q.Simulate(def, Options{Capacity: card})
 		f := res.Failed[0]
 		if f.FreeCache <= f.Request || f.LargestFree >= f.Rounded || res.PeakReserved > card {
 			t.Errorf("the default fails with %+v", f)
@@ -137,7 +130,7 @@ func TestCapacity(t *testing.T) {
 		if b := q.Block(f.Block); b.Requested != f.Request || b.BirthEvent != f.Event {
 			t.Errorf("failed request %+v is not block %+v", f, b)
 		}
-		if n := q.Simulate(exp, SimOptions{Capacity: card}).FailedRequests; n > 0 {
+		if n := q.Simulate(exp, Options{Capacity: card}).FailedRequests; n > 0 {
 			t.Errorf("%d requests fail with expandable segments", n)
 		}
 		t.Logf("default needs %d, expandable %d bytes; on %d the default fails for %d bytes with %d free", need[0], need[1], card, f.Request, f.FreeCache)
@@ -159,14 +152,14 @@ func checkModel(t testing.TB, m *allocModel) {
 			t.Fatalf("block %#x of %d bytes", n.addr, n.size)
 		}
 		switch n.state {
-		case Active:
+		case torchmem.Active:
 			allocated += n.size
-		case Inactive:
+		case torchmem.Inactive:
 			free++
-		case NotMapped:
+		case torchmem.NotMapped:
 			gaps++
 		}
-		if n.state != NotMapped {
+		if n.state != torchmem.NotMapped {
 			reserved += n.size
 		}
 		if n.next < 0 {
@@ -176,7 +169,7 @@ func checkModel(t testing.TB, m *allocModel) {
 		if x.pool != n.pool || x.prev != int32(i) || n.addr+uint64(n.size) != x.addr {
 			t.Fatalf("block %#x of %d bytes is followed by %#x", n.addr, n.size, x.addr)
 		}
-		if n.state == x.state && (n.state == Inactive || n.state == NotMapped) {
+		if n.state == x.state && (n.state == torchmem.Inactive || n.state == torchmem.NotMapped) {
 			t.Fatalf("blocks %#x and %#x are both %d and not one", n.addr, x.addr, n.state)
 		}
 	}
@@ -195,7 +188,7 @@ func checkModel(t testing.TB, m *allocModel) {
 			free -= len(all)
 			gaps -= len(p.unmapped)
 			for k, b := range all {
-				if n := &m.nodes[b.node]; n.state != Inactive || n.pool != p || n.size != b.size || n.addr != b.addr {
+				if n := &m.nodes[b.node]; n.state != torchmem.Inactive || n.pool != p || n.size != b.size || n.addr != b.addr {
 					t.Fatalf("list has %+v, which is %+v", b, n)
 				}
 				if k > 0 && !all[k-1].before(b) {
@@ -216,7 +209,7 @@ var fuzzConfigs = []string{"", "max_split_size_mb:20", "expandable_segments:True
 
 // requestsOf makes requests of bytes: three bytes each, what, which block, how large.
 func requestsOf(b []byte) *Requests {
-	q := &Requests{known: learn(nil), pools: []poolOf{{0, 0}, {7, 0}, {0, 1}}, replay: &Replay{snap: &Snapshot{}}}
+	q := &Requests{known: learn(nil), pools: []poolOf{{0, 0}, {7, 0}, {0, 1}}, replay: &torchmem.Replay{}}
 	var live []int32
 	for i := 0; i+3 <= len(b); i += 3 {
 		switch what := b[i] % 8; {
@@ -255,7 +248,7 @@ func FuzzSimulate(f *testing.F) {
 		}
 		q := requestsOf(b)
 		cfg := mustParse(t, fuzzConfigs[int(which)%len(fuzzConfigs)])
-		opt := SimOptions{Capacity: int64(limit) * 4 * MiB, Order: Order(which) % NumOrders, check: func(m *allocModel) { checkModel(t, m) }}
+		opt := Options{Capacity: int64(limit) * 4 * sizes.MiB, Order: Order(which) % NumOrders, check: func(m *allocModel) { checkModel(t, m) }}
 		res := q.Simulate(cfg, opt)
 		if res.PeakAllocated > res.PeakReserved || res.EndReserved > res.PeakReserved {
 			t.Errorf("%+v", res)
@@ -284,17 +277,17 @@ func TestReuse(t *testing.T) {
 		cfg := mustParse(t, text)
 		for _, size := range []int64{1, 512, 1 << 20, 1<<20 + 1, 9 << 20, 10 << 20, 33 << 20, 1 << 30} {
 			q := &Requests{known: learn(nil), pools: []poolOf{{0, 0}}, size: []int64{size, size}, pool: []uint32{0, 0},
-				replay: &Replay{snap: &Snapshot{}}}
+				replay: &torchmem.Replay{}}
 			q.ops = []op{{0, 0, opAlloc}, {1, 0, opGiveBack}, {1, 0, opFinish}, {2, 1, opAlloc}}
 			var addr [2]uint64
 			step := 0
-			res := q.Simulate(cfg, SimOptions{check: func(m *allocModel) {
+			res := q.Simulate(cfg, Options{check: func(m *allocModel) {
 				if step == 0 || step == 3 {
 					addr[step/3] = m.nodes[m.block[step/3]].addr
 				}
 				step++
 			}})
-			if cfg.MaxSplitSize == largeSeg && size > smallMax && size < largeOwn {
+			if cfg.MaxSplitSize == sizes.LargeSegment && size > sizes.SmallMax && size < sizes.LargeOwn {
 				// A segment of 20 MiB is then oversize itself, and no request under 20 MiB gets it back: PyTorch's own rule.
 				continue
 			}
@@ -307,20 +300,20 @@ func TestReuse(t *testing.T) {
 
 // TestPendingBlock keeps a block from being used before its last stream has finished, unless memory runs out.
 func TestPendingBlock(t *testing.T) {
-	q := &Requests{known: learn(nil), pools: []poolOf{{0, 0}}, size: []int64{32 << 20, 32 << 20}, pool: []uint32{0, 0}, replay: &Replay{snap: &Snapshot{}}}
+	q := &Requests{known: learn(nil), pools: []poolOf{{0, 0}}, size: []int64{32 << 20, 32 << 20}, pool: []uint32{0, 0}, replay: &torchmem.Replay{}}
 	q.ops = []op{{0, 0, opAlloc}, {1, 0, opGiveBack}, {2, 1, opAlloc}, {3, 0, opFinish}}
 	cfg := mustParse(t, "")
-	if res := q.Simulate(cfg, SimOptions{}); res.PeakReserved != 64<<20 || res.PeakAllocated != 32<<20 || res.CacheAtPeak != 0 {
+	if res := q.Simulate(cfg, Options{}); res.PeakReserved != 64<<20 || res.PeakAllocated != 32<<20 || res.CacheAtPeak != 0 {
 		t.Errorf("%+v", res)
 	}
-	if res := q.Simulate(cfg, SimOptions{Capacity: 32 << 20}); res.FailedRequests != 0 || res.Retries != 1 {
+	if res := q.Simulate(cfg, Options{Capacity: 32 << 20}); res.FailedRequests != 0 || res.Retries != 1 {
 		t.Errorf("with a limit: %+v", res)
 	}
 }
 
 // TestGarbageCollection needs a limit of the process, as in PyTorch.
 func TestGarbageCollection(t *testing.T) {
-	var q = &Requests{known: learn(nil), pools: []poolOf{{0, 0}}, replay: &Replay{snap: &Snapshot{}}}
+	var q = &Requests{known: learn(nil), pools: []poolOf{{0, 0}}, replay: &torchmem.Replay{}}
 	add := func(size int64, keep bool) {
 		b := int32(len(q.size))
 		q.size = append(q.size, size)
@@ -333,9 +326,9 @@ func TestGarbageCollection(t *testing.T) {
 	for i := range 10 {
 		add(int64(20+2*i)<<20, false) // each larger than all that is cached
 	}
-	plain := q.Simulate(mustParse(t, ""), SimOptions{Capacity: 1 << 30})
-	idle := q.Simulate(mustParse(t, "garbage_collection_threshold:0.1"), SimOptions{Capacity: 1 << 30})
-	active := q.Simulate(mustParse(t, "garbage_collection_threshold:0.1,per_process_memory_fraction:1"), SimOptions{Capacity: 1 << 30})
+	plain := q.Simulate(mustParse(t, ""), Options{Capacity: 1 << 30})
+	idle := q.Simulate(mustParse(t, "garbage_collection_threshold:0.1"), Options{Capacity: 1 << 30})
+	active := q.Simulate(mustParse(t, "garbage_collection_threshold:0.1,per_process_memory_fraction:1"), Options{Capacity: 1 << 30})
 	if plain.PeakReserved != 290<<20 || idle.PeakReserved != plain.PeakReserved || active.PeakReserved >= plain.PeakReserved {
 		t.Errorf("reserved %d, %d without a limit of the process, %d with one", plain.PeakReserved, idle.PeakReserved, active.PeakReserved)
 	}
@@ -343,7 +336,7 @@ func TestGarbageCollection(t *testing.T) {
 
 // longRequests are a program of n allocations in all sizes.
 func longRequests(n int) *Requests {
-	q := &Requests{known: learn(nil), pools: []poolOf{{0, 0}}, replay: &Replay{snap: &Snapshot{}}}
+	q := &Requests{known: learn(nil), pools: []poolOf{{0, 0}}, replay: &torchmem.Replay{}}
 	x := uint64(1)
 	var live []int32
 	for i := range n {
@@ -373,7 +366,7 @@ func TestSimulateSpeed(t *testing.T) {
 	q := longRequests(n)
 	for _, text := range fuzzConfigs[:3] {
 		start := time.Now()
-		res := q.Simulate(mustParse(t, text), SimOptions{})
+		res := q.Simulate(mustParse(t, text), Options{})
 		took := time.Since(start)
 		t.Logf("%-40.40s %v, %d MiB in %d segments", text, took, res.PeakReserved>>20, res.Segments)
 		if took > 30*time.Second { // a busy machine may be slow; the log tells the rest
@@ -388,7 +381,7 @@ func BenchmarkSimulate(b *testing.B) {
 		cfg := mustParse(b, text)
 		b.Run(text, func(b *testing.B) {
 			for range b.N {
-				q.Simulate(cfg, SimOptions{})
+				q.Simulate(cfg, Options{})
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/alloc")
 		})
@@ -403,14 +396,14 @@ func TestSweep(t *testing.T) {
 		cfgs = append(cfgs, mustParse(t, fmt.Sprintf("max_split_size_mb:%d", 20+i)))
 	}
 	calls := 0
-	all := q.Sweep(cfgs, SimOptions{}, func(n int) {
+	all := q.Sweep(cfgs, Options{}, func(n int) {
 		calls++
 		if n != calls {
 			t.Errorf("call %d says %d", calls, n)
 		}
 	})
 	for i, r := range all {
-		one := q.SimulateOrders(cfgs[i], SimOptions{})
+		one := q.SimulateOrders(cfgs[i], Options{})
 		if r.Conf != cfgs[i].Text || r.PeakReserved != one.PeakReserved || r.ReservedRange != one.ReservedRange {
 			t.Errorf("setting %d: %+v, alone %+v", i, r, one)
 		}
@@ -426,8 +419,8 @@ func TestSweep(t *testing.T) {
 func TestAddressesRunOut(t *testing.T) {
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		s := recordings(t, "cnn_default")[0].read(t)
-		s.Traces[0].Each(func(_ int, e *TraceEvent) bool {
+		s := snaptest.Runs(t, "../..", "cnn_default")[0].Read(t)
+		s.Traces[0].Each(func(_ int, e *torchmem.TraceEvent) bool {
 			e.Size = []int64{0, 1, 1 << 40, 1 << 48}[random.IntN(4)]
 			return true
 		})
@@ -435,9 +428,9 @@ func TestAddressesRunOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := r.Requests()
+		q := RequestsOf(r)
 		for _, text := range SweepGrid() {
-			got := q.SimulateOrders(mustParse(t, text), SimOptions{Smallest: true})
+			got := q.SimulateOrders(mustParse(t, text), Options{Smallest: true})
 			if got.PeakReserved < got.PeakAllocated || got.EndReserved < got.EndAllocated || got.EndAllocated < 0 || got.SmallestCapacity < got.PeakAllocated {
 				t.Errorf("%q: peaks %d and %d, at the end %d and %d, smallest card %d", text, got.PeakReserved, got.PeakAllocated,
 					got.EndReserved, got.EndAllocated, got.SmallestCapacity)

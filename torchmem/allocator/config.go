@@ -1,4 +1,4 @@
-package torchmem
+package allocator
 
 import (
 	"fmt"
@@ -6,18 +6,20 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"nsysmem/torchmem/internal/sizes"
 )
 
 // A Config is a setting of PYTORCH_CUDA_ALLOC_CONF (PYTORCH_ALLOC_CONF in newer versions), as far as it has influence on
 // what is reserved. ParseConfig makes one; the zero value is not one.
 type Config struct {
-	Text            string                  // as it was given, without spaces; empty for the defaults
-	MaxSplitSize    int64                   // bytes; blocks this large are neither split nor given to smaller requests; 0 for no limit
-	MaxRounding     int64                   // bytes by which a block this large may exceed the request that gets it
-	LargeSegment    int64                   // bytes; segment for requests over 1 and under 10 MiB, and the step in which expandable segments grow
-	Roundup         [roundupIntervals]int64 // as Settings.RoundupPower2
-	GCThreshold     float64                 // share of the allowed memory beyond which old cached segments go; 0 for never
-	MemoryFraction  float64                 // share of the device that the process may use; 0 where not set
+	Text            string          // as it was given, without spaces; empty for the defaults
+	MaxSplitSize    int64           // bytes; blocks this large are neither split nor given to smaller requests; 0 for no limit
+	MaxRounding     int64           // bytes by which a block this large may exceed the request that gets it
+	LargeSegment    int64           // bytes; segment for requests over 1 and under 10 MiB, and the step in which expandable segments grow
+	Roundup         sizes.Divisions // as torchmem.Settings.RoundupPower2
+	GCThreshold     float64         // share of the allowed memory beyond which old cached segments go; 0 for never
+	MemoryFraction  float64         // share of the device that the process may use; 0 where not set
 	Expandable      bool
 	WithoutEffect   []string // settings that were given and change nothing in the model, in order
 	withoutFraction bool
@@ -52,7 +54,7 @@ func KnownSettings() []string {
 // given twice, one that PyTorch does not know, and the backend cudaMallocAsync, which none of these rules apply to, are
 // errors that list the known ones; a value that cannot be is an error that says which can.
 func ParseConfig(text string) (*Config, error) {
-	c := &Config{MaxRounding: maxRounding, LargeSegment: largeSeg}
+	c := &Config{MaxRounding: sizes.MaxRounding, LargeSegment: sizes.LargeSegment}
 	c.Text = strings.Join(strings.Fields(text), "")
 	items, err := splitConfig(c.Text)
 	if err != nil {
@@ -140,10 +142,10 @@ func splitConfig(s string) ([]string, error) {
 func (c *Config) set(name, value string) error {
 	mib := func(least int64) (int64, error) {
 		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || n < least || n > maxSize/MiB {
+		if err != nil || n < least || n > sizes.Max/sizes.MiB {
 			return 0, fmt.Errorf("%s is a whole number of MiB, at least %d, not %s", name, least, value)
 		}
-		return n * MiB, nil
+		return n * sizes.MiB, nil
 	}
 	var err error
 	switch name {
@@ -152,7 +154,7 @@ func (c *Config) set(name, value string) error {
 	case "max_non_split_rounding_mb":
 		c.MaxRounding, err = mib(20)
 	case "large_segment_size_mb":
-		if c.LargeSegment, err = mib(11); err == nil && c.LargeSegment%largeRound != 0 {
+		if c.LargeSegment, err = mib(11); err == nil && c.LargeSegment%sizes.LargeRound != 0 {
 			err = fmt.Errorf("%s is a multiple of 2 MiB, not %s", name, value)
 		}
 	case "garbage_collection_threshold":
@@ -210,20 +212,20 @@ func (c *Config) setRoundup(value string) error {
 			return err
 		}
 		if size == ">" {
-			for k := last + 1; k < roundupIntervals; k++ {
+			for k := last + 1; k < sizes.Intervals; k++ {
 				c.Roundup[k] = n
 			}
-			last = roundupIntervals
+			last = sizes.Intervals
 			continue
 		}
-		if last == roundupIntervals {
+		if last == sizes.Intervals {
 			return fmt.Errorf("%s: \">\" stands last", name)
 		}
 		mib, err := number(size, false)
 		if err != nil {
 			return err
 		}
-		k := min(bits.Len64(uint64(mib))-1, roundupIntervals-1)
+		k := min(bits.Len64(uint64(mib))-1, sizes.Intervals-1)
 		if k <= last {
 			return fmt.Errorf("%s: sizes rise from one to the next, %s does not", name, size)
 		}

@@ -1,13 +1,16 @@
-package torchmem
+package allocator
 
 import (
 	"runtime"
 	"sort"
 	"sync"
+
+	"nsysmem/torchmem"
+	"nsysmem/torchmem/internal/sizes"
 )
 
-// SimOptions are the circumstances of a simulation.
-type SimOptions struct {
+// Options are the circumstances of a simulation.
+type Options struct {
 	Capacity int64 // bytes that the process may reserve; 0 for no limit
 	Order    Order // where segments are put; SimulateOrders and Sweep try them all
 	Smallest bool  // SimulateOrders and Sweep find Result.SmallestCapacity too, which takes a dozen more simulations
@@ -37,7 +40,7 @@ type Result struct {
 	FailedRequests    int             // requests that could not be served; a program would have stopped at the first
 	Failed            []FailedRequest // the first of them, maxFailed at most
 	Curve             []CurvePoint
-	Final             []SimSegment // by address
+	Final             []torchmem.MapSegment // held at the end, by address; Block is the place in Replay.Blocks
 	Notes             []string
 }
 
@@ -63,20 +66,10 @@ type CurvePoint struct {
 	Allocated int64 // bytes
 }
 
-// A SimSegment is a segment that is held at the end.
-type SimSegment struct {
-	Addr       uint64
-	Size       int64 // bytes
-	Stream     uint64
-	Small      bool
-	Expandable bool
-	Blocks     []MapBlock // by address; Block is the place in Replay.Blocks
-}
-
 // Simulate serves the requests under a setting. With the setting that they were recorded under it comes to the segments
 // of the snapshot, and without a capacity it gives back what the recorded run gave back when there was no room. What it cannot know: the trace stays what it was, though a program may ask for other workspaces when
 // less memory is free; time is not modelled; and memory outside PyTorch has to be taken off the capacity before.
-func (q *Requests) Simulate(cfg *Config, opt SimOptions) *Result {
+func (q *Requests) Simulate(cfg *Config, opt Options) *Result {
 	m := newAllocModel(cfg, newDriver(opt.Order, q.known), opt.Capacity, len(q.size))
 	res := m.result
 	res.Conf, res.Capacity = cfg.Text, opt.Capacity
@@ -141,7 +134,7 @@ func (q *Requests) Simulate(cfg *Config, opt SimOptions) *Result {
 
 // SimulateOrders is Simulate in the driver's order, with ReservedRange over all orders. With expandable segments there is
 // only one.
-func (q *Requests) SimulateOrders(cfg *Config, opt SimOptions) *Result {
+func (q *Requests) SimulateOrders(cfg *Config, opt Options) *Result {
 	opt.Order = DriverOrder
 	res := q.Simulate(cfg, opt)
 	if opt.Smallest {
@@ -170,7 +163,7 @@ func (q *Requests) sameSetting(cfg *Config) bool {
 }
 
 // roundupEqual compares divisions; 0 and 1 both mean none.
-func roundupEqual(a, b *[roundupIntervals]int64) bool {
+func roundupEqual(a, b *sizes.Divisions) bool {
 	for i := range a {
 		if max(a[i], 1) != max(b[i], 1) {
 			return false
@@ -195,7 +188,7 @@ func SweepGrid() []string {
 
 // Sweep simulates each setting, in parallel on all cores, and returns the results in the order of the settings. done, if
 // not nil, is called after each with the number that are finished, from one goroutine at a time.
-func (q *Requests) Sweep(cfgs []*Config, opt SimOptions, done func(n int)) []*Result {
+func (q *Requests) Sweep(cfgs []*Config, opt Options, done func(n int)) []*Result {
 	out := make([]*Result, len(cfgs))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -231,16 +224,16 @@ func (q *Requests) Sweep(cfgs []*Config, opt SimOptions, done func(n int)) []*Re
 // 2 MiB less does not. A little less may, since giving back the cache changes what comes after; what is found is safe.
 func (q *Requests) SmallestCapacity(cfg *Config) int64 {
 	// The limit only keeps what the recorded run gave back from being followed.
-	free := q.Simulate(cfg, SimOptions{Capacity: 4 * maxSizes})
-	lo, hi := free.PeakAllocated/largeRound, (free.PeakReserved+largeRound-1)/largeRound // lo fails or is what is needed at least
+	free := q.Simulate(cfg, Options{Capacity: 4 * sizes.MaxSum})
+	lo, hi := free.PeakAllocated/sizes.LargeRound, (free.PeakReserved+sizes.LargeRound-1)/sizes.LargeRound // lo fails or is what is needed at least
 	if cfg.MemoryFraction > 0 {
 		lo, hi = int64(float64(lo)/cfg.MemoryFraction), int64(float64(hi)/cfg.MemoryFraction)+1
 	}
 	serves := func(n int64) bool {
-		return q.Simulate(cfg, SimOptions{Capacity: n * largeRound, stop: true}).FailedRequests == 0
+		return q.Simulate(cfg, Options{Capacity: n * sizes.LargeRound, stop: true}).FailedRequests == 0
 	}
 	if hi == 0 || lo > 0 && serves(lo) {
-		return min(lo, hi) * largeRound
+		return min(lo, hi) * sizes.LargeRound
 	}
 	for lo+1 < hi {
 		mid := lo + (hi-lo)/2
@@ -250,12 +243,12 @@ func (q *Requests) SmallestCapacity(cfg *Config) int64 {
 			lo = mid
 		}
 	}
-	return hi * largeRound
+	return hi * sizes.LargeRound
 }
 
 // seed lays out what was there before the trace, as it was.
 func (m *allocModel) seed(q *Requests, index map[poolID]*modelPool, groups map[groupID]*poolGroup) {
-	private := privatePools(q.replay.snap, q.Device)
+	private := privatePools(q.replay.Snapshot(), q.Device)
 	for _, g := range q.replay.StateAt(-1) {
 		p := m.pool(private.of(g.Addr), g.Stream, g.Small, index, groups)
 		prev := int32(noNode)
@@ -280,9 +273,9 @@ func (m *allocModel) seed(q *Requests, index map[poolID]*modelPool, groups map[g
 			}
 			prev = i
 			switch b.State {
-			case Inactive:
+			case torchmem.Inactive:
 				free = append(free, i)
-			case Active:
+			case torchmem.Active:
 				m.block[b.Block] = i
 				m.allocated += b.Size
 			default:
@@ -297,9 +290,9 @@ func (m *allocModel) seed(q *Requests, index map[poolID]*modelPool, groups map[g
 		if g.Expandable {
 			m.seedRest(p, g, gapBefore, prev)
 		}
-		a := SegmentAlloc
+		a := torchmem.SegmentAlloc
 		if g.Expandable {
-			a = SegmentMap
+			a = torchmem.SegmentMap
 		}
 		m.reserve(a, g.Addr, g.Size, p)
 	}
@@ -308,7 +301,7 @@ func (m *allocModel) seed(q *Requests, index map[poolID]*modelPool, groups map[g
 
 // seedGap returns the node after which a mapped stretch of an expandable segment follows: the last node of the segment
 // so far, cut short, or none for the first stretch.
-func (m *allocModel) seedGap(p *modelPool, g MapSegment) int32 {
+func (m *allocModel) seedGap(p *modelPool, g torchmem.MapSegment) int32 {
 	for k := len(p.unmapped) - 1; k >= 0; k-- {
 		i := p.unmapped[k]
 		n := &m.nodes[i]
@@ -324,14 +317,14 @@ func (m *allocModel) seedGap(p *modelPool, g MapSegment) int32 {
 }
 
 // seedRest adds the gap behind a mapped stretch, up to the end of the segment's range.
-func (m *allocModel) seedRest(p *modelPool, g MapSegment, before, last int32) {
+func (m *allocModel) seedRest(p *modelPool, g torchmem.MapSegment, before, last int32) {
 	start := m.nodes[last].base
 	end := start + expandRange
 	at := g.Addr + uint64(g.Size)
 	if at >= end {
 		return
 	}
-	i := m.newNode(modelNode{addr: at, size: int64(end - at), prev: last, next: noNode, pool: p, state: NotMapped, expandable: true, base: start})
+	i := m.newNode(modelNode{addr: at, size: int64(end - at), prev: last, next: noNode, pool: p, state: torchmem.NotMapped, expandable: true, base: start})
 	m.nodes[last].next = i
 	m.addGap(i)
 	if before < 0 {
@@ -340,14 +333,14 @@ func (m *allocModel) seedRest(p *modelPool, g MapSegment, before, last int32) {
 }
 
 // final lists what is held, by address.
-func (m *allocModel) final() []SimSegment {
+func (m *allocModel) final() []torchmem.MapSegment {
 	owner := map[int32]int{}
 	for b, i := range m.block {
 		if i >= 0 {
 			owner[i] = b
 		}
 	}
-	var out []SimSegment
+	var out []torchmem.MapSegment
 	for first := range m.nodes {
 		if m.nodes[first].pool == nil || m.nodes[first].prev >= 0 {
 			continue
@@ -355,17 +348,17 @@ func (m *allocModel) final() []SimSegment {
 		open := false
 		for i := int32(first); i >= 0; i = m.nodes[i].next {
 			n := &m.nodes[i]
-			if n.state == NotMapped {
+			if n.state == torchmem.NotMapped {
 				open = false
 				continue
 			}
 			if !open {
-				out = append(out, SimSegment{Addr: n.addr, Stream: n.pool.stream, Small: n.pool.group.small, Expandable: n.expandable})
+				out = append(out, torchmem.MapSegment{Addr: n.addr, Stream: n.pool.stream, Small: n.pool.group.small, Expandable: n.expandable})
 				open = true
 			}
 			s := &out[len(out)-1]
 			s.Size += n.size
-			b := MapBlock{Addr: n.addr, Size: n.size, State: n.state, Block: -1}
+			b := torchmem.MapBlock{Addr: n.addr, Size: n.size, State: n.state, Block: -1}
 			if o, ok := owner[i]; ok {
 				b.Block = o
 			}

@@ -1,16 +1,18 @@
-package torchmem
+package allocator
 
 import (
 	"strings"
 	"testing"
+
+	"nsysmem/torchmem/internal/sizes"
 )
 
 func TestParseConfig(t *testing.T) {
 	for text, want := range map[string]func(*Config) bool{
-		"":                     func(c *Config) bool { return c.MaxSplitSize == 0 && c.MaxRounding == 20*MiB && !c.Expandable },
-		"max_split_size_mb:64": func(c *Config) bool { return c.MaxSplitSize == 64*MiB },
+		"":                     func(c *Config) bool { return c.MaxSplitSize == 0 && c.MaxRounding == 20*sizes.MiB && !c.Expandable },
+		"max_split_size_mb:64": func(c *Config) bool { return c.MaxSplitSize == 64*sizes.MiB },
 		" max_split_size_mb : 64 , max_non_split_rounding_mb:30": func(c *Config) bool {
-			return c.MaxSplitSize == 64*MiB && c.MaxRounding == 30*MiB && c.Text == "max_split_size_mb:64,max_non_split_rounding_mb:30"
+			return c.MaxSplitSize == 64*sizes.MiB && c.MaxRounding == 30*sizes.MiB && c.Text == "max_split_size_mb:64,max_non_split_rounding_mb:30"
 		},
 		"expandable_segments:True":             func(c *Config) bool { return c.Expandable },
 		"expandable_segments:False":            func(c *Config) bool { return !c.Expandable },
@@ -18,14 +20,14 @@ func TestParseConfig(t *testing.T) {
 		"garbage_collection_threshold:0.6":     func(c *Config) bool { return c.GCThreshold == 0.6 && len(c.Notes()) == 1 },
 		"backend:native":                       func(c *Config) bool { return !c.Expandable },
 		"pinned_use_background_threads:True":   func(c *Config) bool { return len(c.Notes()) == 1 },
-		"large_segment_size_mb:64":             func(c *Config) bool { return c.LargeSegment == 64*MiB },
+		"large_segment_size_mb:64":             func(c *Config) bool { return c.LargeSegment == 64*sizes.MiB },
 		"per_process_memory_fraction:0.5":      func(c *Config) bool { return c.MemoryFraction == 0.5 },
 		"roundup_power2_divisions:[>:2]":       func(c *Config) bool { return c.Roundup[0] == 2 && c.Roundup[15] == 2 },
 		"roundup_power2_divisions:[256:1,>:0]": func(c *Config) bool { return c.Roundup[8] == 1 && c.Roundup[9] == 0 },
 		// The divisions that PyTorch's own tests name for this list.
 		"roundup_power2_divisions:[64:8,128:2,256:4,512:2,1024:4,>:1],max_split_size_mb:40": func(c *Config) bool {
 			return c.Roundup[5] == 8 && c.Roundup[6] == 8 && c.Roundup[7] == 2 && c.Roundup[8] == 4 && c.Roundup[9] == 2 &&
-				c.Roundup[10] == 4 && c.Roundup[11] == 1 && c.Roundup[15] == 1 && c.MaxSplitSize == 40*MiB
+				c.Roundup[10] == 4 && c.Roundup[11] == 1 && c.Roundup[15] == 1 && c.MaxSplitSize == 40*sizes.MiB
 		},
 	} {
 		c, err := ParseConfig(text)
@@ -74,20 +76,20 @@ func TestParseConfigRefuses(t *testing.T) {
 }
 
 func TestRoundSize(t *testing.T) {
-	none := &[roundupIntervals]int64{}
-	var four [roundupIntervals]int64
+	none := &sizes.Divisions{}
+	var four sizes.Divisions
 	for i := range four {
 		four[i] = 4
 	}
 	for _, c := range []struct {
 		request, want int64
-		div           *[roundupIntervals]int64
+		div           *sizes.Divisions
 	}{
 		{0, 512, none}, {1, 512, none}, {512, 512, none}, {513, 1024, none}, {1 << 20, 1 << 20, none}, {1<<20 + 1, 1<<20 + 512, none},
 		{1200, 1536, &four}, // too small for divisions of 512 bytes and more
 		{5000, 5120, &four}, {1 << 30, 1 << 30, &four}, {1<<30 + 1, 5 << 28, &four}, {1<<31 - 1, 1 << 31, &four}, {452984832, 448 << 20, &four},
 	} {
-		if got := roundSize(c.request, c.div); got != c.want {
+		if got := sizes.Round(c.request, c.div); got != c.want {
 			t.Errorf("%d with %d divisions: %d, want %d", c.request, c.div[0], got, c.want)
 		}
 	}

@@ -1,9 +1,13 @@
-package torchmem
+// Package category tells what each block of memory of a training program is for, by when and in which phase it was born
+// and died. Times are int64 nanoseconds of any one clock, sizes int64 bytes.
+package category
 
 import (
 	"slices"
 	"sort"
 	"strings"
+
+	"nsysmem/torchmem"
 )
 
 // A Role is what a phase is for.
@@ -52,7 +56,7 @@ type Place struct {
 	Call      int  // number of the phase's call within its iteration or of the range, so that equal Places are one stretch of time
 }
 
-// A Life is one block, for Categories.
+// A Life is one block, for Of.
 type Life struct {
 	From  int64 // ns; Never where it was live before recording began
 	To    int64 // ns; Never where it was not freed
@@ -61,12 +65,12 @@ type Life struct {
 	Death Place // ignored where To is Never
 }
 
-// A Category is what a block is for, in the words of PyTorch's profiler.
-type Category uint8
+// A Kind is what a block is for, in the words of PyTorch's profiler.
+type Kind uint8
 
-// The categories. Categories says how they are told.
+// The categories. Of says how they are told.
 const (
-	Unknown Category = iota
+	Unknown Kind = iota
 	Parameter
 	OptimizerState
 	Input
@@ -74,21 +78,21 @@ const (
 	Gradient
 	AutogradDetail
 	Temporary
-	NumCategories // not a category
+	NumKinds // not a category
 )
 
-var categoryNames = [NumCategories]string{"unknown", "parameter", "optimizer state", "input", "activation", "gradient",
+var kindNames = [NumKinds]string{"unknown", "parameter", "optimizer state", "input", "activation", "gradient",
 	"autograd detail", "temporary"}
 
 // String is the category's name in tables.
-func (c Category) String() string {
-	if c < NumCategories {
-		return categoryNames[c]
+func (c Kind) String() string {
+	if c < NumKinds {
+		return kindNames[c]
 	}
 	return "unknown"
 }
 
-// Categories tells what each block is for, by its life alone. A block is *lasting* where it outlives the whole of a
+// Of tells what each block is for, by its life alone. A block is *lasting* where it outlives the whole of a
 // later iteration, or lives on at the end of the recording and was born before the last iteration. The first rule that
 // fits counts:
 //
@@ -112,15 +116,15 @@ func (c Category) String() string {
 //
 // The result has one category for each block. iterations is the number of iterations; with none, all but what rules 1 and
 // 2 tell is unknown.
-func Categories(lives []Life, iterations int) []Category {
-	c := sorter{lives: lives, last: iterations - 1, out: make([]Category, len(lives))}
+func Of(lives []Life, iterations int) []Kind {
+	c := sorter{lives: lives, last: iterations - 1, out: make([]Kind, len(lives))}
 	var early, weak []int
 	for i := range lives {
 		b := &lives[i]
 		switch {
-		case b.From == Never:
+		case b.From == torchmem.Never:
 			early = append(early, i)
-		case b.To != Never && b.Birth == b.Death:
+		case b.To != torchmem.Never && b.Birth == b.Death:
 			c.out[i] = Temporary
 			if b.Birth.Role == RoleBackward {
 				c.out[i] = AutogradDetail
@@ -132,7 +136,7 @@ func Categories(lives []Life, iterations int) []Category {
 			switch {
 			case b.Birth.Role == RoleOptimizer:
 				c.out[i] = OptimizerState
-			case b.To != Never && b.Death.Iteration <= 0 && (c.last > 0 || b.Death.Inside):
+			case b.To != torchmem.Never && b.Death.Iteration <= 0 && (c.last > 0 || b.Death.Inside):
 				c.out[i] = Temporary
 			default:
 				c.out[i] = Parameter
@@ -145,11 +149,11 @@ func Categories(lives []Life, iterations int) []Category {
 	// for the others.
 	for i := range lives {
 		b := &lives[i]
-		if b.From == Never || c.out[i] != Unknown || iterations == 0 || !b.Birth.Inside || b.Birth.Role != RoleBackward {
+		if b.From == torchmem.Never || c.out[i] != Unknown || iterations == 0 || !b.Birth.Inside || b.Birth.Role != RoleBackward {
 			continue
 		}
 		switch {
-		case c.lasting(b) || b.To == Never:
+		case c.lasting(b) || b.To == torchmem.Never:
 			weak = append(weak, i)
 		case b.Death.Iteration > b.Birth.Iteration || !b.Death.Inside || b.Death.Role == RoleOptimizer:
 			c.out[i] = Gradient
@@ -173,10 +177,10 @@ func Categories(lives []Life, iterations int) []Category {
 	trains := slices.Contains(c.out, Gradient)
 	for i := range lives {
 		b := &lives[i]
-		if b.From == Never || c.out[i] != Unknown || iterations == 0 || !b.Birth.Inside {
+		if b.From == torchmem.Never || c.out[i] != Unknown || iterations == 0 || !b.Birth.Inside {
 			continue
 		}
-		outlives := b.To == Never || b.Death.Iteration > b.Birth.Iteration || !b.Death.Inside
+		outlives := b.To == torchmem.Never || b.Death.Iteration > b.Birth.Iteration || !b.Death.Inside
 		switch b.Birth.Role {
 		case RoleOptimizer:
 			if c.lasting(b) || outlives && params[b.Bytes] > 0 {
@@ -203,12 +207,12 @@ func Categories(lives []Life, iterations int) []Category {
 type sorter struct {
 	lives []Life
 	last  int // place of the last iteration
-	out   []Category
+	out   []Kind
 }
 
 // lasting says that a block outlives the whole of a later iteration, or stayed though iterations came after it.
 func (c *sorter) lasting(b *Life) bool {
-	if b.To == Never {
+	if b.To == torchmem.Never {
 		return b.Birth.Iteration < c.last || c.last == 0
 	}
 	whole := b.Death.Iteration // iterations before this one were outlived
@@ -218,7 +222,7 @@ func (c *sorter) lasting(b *Life) bool {
 	return whole-b.Birth.Iteration > 1
 }
 
-func (c *sorter) sizes(of Category) map[int64]int {
+func (c *sorter) sizes(of Kind) map[int64]int {
 	m := map[int64]int{}
 	for i, k := range c.out {
 		if k == of {
@@ -249,7 +253,7 @@ func (n *counts) most(from, to int64) int {
 		return 0
 	}
 	i := sort.Search(len(n.at), func(i int) bool { return n.at[i] > from }) - 1
-	if to == Never {
+	if to == torchmem.Never {
 		return n.later[max(i, 0)]
 	}
 	most := 0
@@ -260,7 +264,7 @@ func (n *counts) most(from, to int64) int {
 }
 
 // countsOf are the counts of the blocks of a category, by size.
-func (c *sorter) countsOf(of Category) map[int64]*counts {
+func (c *sorter) countsOf(of Kind) map[int64]*counts {
 	type change struct {
 		at int64
 		by int
@@ -272,7 +276,7 @@ func (c *sorter) countsOf(of Category) map[int64]*counts {
 		}
 		b := &c.lives[i]
 		bySize[b.Bytes] = append(bySize[b.Bytes], change{b.From, 1})
-		if b.To != Never {
+		if b.To != torchmem.Never {
 			bySize[b.Bytes] = append(bySize[b.Bytes], change{b.To, -1})
 		}
 	}
@@ -310,14 +314,14 @@ func (c *sorter) fillGradients(list []int, params map[int64]int) {
 		b := &c.lives[i]
 		live := ends[b.Bytes][:0]
 		for _, end := range ends[b.Bytes] {
-			if end == Never || end > b.From {
+			if end == torchmem.Never || end > b.From {
 				live = append(live, end)
 			}
 		}
 		if len(live)+have[b.Bytes].most(b.From, b.To) < params[b.Bytes] {
 			c.out[i] = Gradient
 			live = append(live, b.To)
-		} else if !c.lasting(b) && b.To != Never {
+		} else if !c.lasting(b) && b.To != torchmem.Never {
 			c.out[i] = AutogradDetail
 		}
 		ends[b.Bytes] = live
@@ -334,7 +338,7 @@ func (c *sorter) sortEarly(list []int) {
 	lasting := list[:0:0]
 	for _, i := range list {
 		// One that goes with the iteration in which recording began can be anything.
-		if b := &c.lives[i]; b.To == Never || b.Death.Iteration > 0 || c.last == 0 {
+		if b := &c.lives[i]; b.To == torchmem.Never || b.Death.Iteration > 0 || c.last == 0 {
 			lasting = append(lasting, i)
 			there[b.Bytes]++
 		}
@@ -370,26 +374,26 @@ func (c *sorter) sortEarly(list []int) {
 	}
 }
 
-// CategoryMax is the highest sum of bytes of each category in [from, to), ns: each category at its own time.
-func CategoryMax(lives []Life, cats []Category, from, to int64) [NumCategories]int64 {
+// Max is the highest sum of bytes of each category in [from, to), ns: each category at its own time.
+func Max(lives []Life, cats []Kind, from, to int64) [NumKinds]int64 {
 	type change struct {
 		at  int64
 		by  int64
-		cat Category
+		cat Kind
 	}
-	var now, most [NumCategories]int64
+	var now, most [NumKinds]int64
 	var all []change
 	for i := range lives {
 		b := &lives[i]
-		if b.To != Never && b.To <= from || b.From != Never && b.From >= to {
+		if b.To != torchmem.Never && b.To <= from || b.From != torchmem.Never && b.From >= to {
 			continue
 		}
-		if b.From == Never || b.From < from {
+		if b.From == torchmem.Never || b.From < from {
 			now[cats[i]] += b.Bytes
 		} else {
 			all = append(all, change{b.From, b.Bytes, cats[i]})
 		}
-		if b.To != Never && b.To < to {
+		if b.To != torchmem.Never && b.To < to {
 			all = append(all, change{b.To, -b.Bytes, cats[i]})
 		}
 	}
@@ -407,12 +411,12 @@ func CategoryMax(lives []Life, cats []Category, from, to int64) [NumCategories]i
 	return most
 }
 
-// CategoryAt is the sum of bytes of each category that is live just after time t, ns.
-func CategoryAt(lives []Life, cats []Category, t int64) [NumCategories]int64 {
-	var sum [NumCategories]int64
+// At is the sum of bytes of each category that is live just after time t, ns.
+func At(lives []Life, cats []Kind, t int64) [NumKinds]int64 {
+	var sum [NumKinds]int64
 	for i := range lives {
 		b := &lives[i]
-		if (b.From == Never || b.From <= t) && (b.To == Never || b.To > t) {
+		if (b.From == torchmem.Never || b.From <= t) && (b.To == torchmem.Never || b.To > t) {
 			sum[cats[i]] += b.Bytes
 		}
 	}
