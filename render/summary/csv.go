@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -14,7 +15,7 @@ import (
 // ends). Figures are whole bytes and nanoseconds with all their digits, flags are 1 and 0, and what is unknown is empty.
 // The row of an iteration has depth 0 and no path. A text that a spreadsheet would run as a formula gets a ' in front;
 // numbers never do. The error is the writer's.
-func WriteCSV(w io.Writer, rep *align.Report) error {
+func WriteCSV(w io.Writer, rep *findings.Report) error {
 	t := &csvTable{out: output{w: w}, c: rep.Collected, others: otherLevels(rep)}
 	for _, tr := range rep.Tracks {
 		t.gaps = t.gaps || HasTensorLevels(tr)
@@ -33,7 +34,7 @@ func WriteCSV(w io.Writer, rep *align.Report) error {
 }
 
 // otherLevels lists the levels beside the device level that any row has, in alphabetical order.
-func otherLevels(rep *align.Report) []string {
+func otherLevels(rep *findings.Report) []string {
 	var names []string
 	add := func(u *align.Use) {
 		for i := range u.Other {
@@ -89,7 +90,7 @@ func (t *csvTable) header() {
 }
 
 // row writes the row of an iteration, or of its phase p.
-func (t *csvTable) row(rep *align.Report, tr *align.Track, it *align.Iteration, p *align.Phase) {
+func (t *csvTable) row(rep *findings.Report, tr *align.Track, it *align.Iteration, p *align.Phase) {
 	t.text(rep.Source.Path)
 	t.int(tr.PID)
 	t.text(tr.Process)

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-	"sort"
 	"strconv"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -19,7 +19,7 @@ const Schema = "nsysmem.summary/1"
 //
 // The object is written as it goes, each phase on a line of its own, so that a report with a million phase rows costs
 // one buffer beside itself. The error is the writer's.
-func WriteJSON(w io.Writer, rep *align.Report) error {
+func WriteJSON(w io.Writer, rep *findings.Report) error {
 	e := &encoder{out: output{w: w}, c: rep.Collected}
 	e.raw("{\"schema\":")
 	e.text(Schema)
@@ -456,7 +456,7 @@ func figures[T any](e *encoder, u *T, list []figure[T], timed bool) {
 }
 
 // remarks writes the members "findings" and "warnings".
-func (e *encoder) remarks(fs []align.Finding, ws []align.Warning) {
+func (e *encoder) remarks(fs []findings.Finding, ws []findings.Warning) {
 	e.raw("\"findings\":[")
 	for i := range fs {
 		e.next(i, "\n ")
@@ -473,24 +473,19 @@ func (e *encoder) remarks(fs []align.Finding, ws []align.Warning) {
 	e.raw("]")
 }
 
-func (e *encoder) finding(f *align.Finding) {
+func (e *encoder) finding(f *findings.Finding) {
 	e.raw("{")
-	e.textField("id", f.ID)
-	e.textField("severity", f.Severity)
+	e.textField("id", string(f.ID))
+	e.textField("severity", string(f.Severity))
 	e.textField("text", f.Text)
 	e.textFieldOrNull("advice", f.Advice)
 	e.raw(`,"evidence":{`)
-	keys := make([]string, 0, len(f.Evidence))
-	for k := range f.Evidence {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for i, k := range keys {
+	for i, x := range f.Facts() {
 		e.next(i, "")
-		e.text(k)
+		e.text(x.Key)
 		e.raw(":")
 		// A value that JSON has no form for, such as NaN, is one that nobody can use.
-		v, err := json.Marshal(f.Evidence[k])
+		v, err := json.Marshal(x.Value)
 		if err != nil {
 			v = []byte("null")
 		}

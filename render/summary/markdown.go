@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
 // WriteMarkdown writes the report as tables in GitHub's Markdown, such as for an issue or a pull request. Long lists of
 // iterations are thinned as in WriteText. The error is the writer's.
-func WriteMarkdown(w io.Writer, rep *align.Report) error {
+func WriteMarkdown(w io.Writer, rep *findings.Report) error {
 	m := &markdown{out: output{w: w}, c: rep.Collected}
 	m.line("# " + wording.Markdown(rep.Source.Path))
 	m.line("")
@@ -36,7 +37,7 @@ func WriteMarkdown(w io.Writer, rep *align.Report) error {
 		m.head(2, "Findings")
 		for i := range rep.Findings {
 			f := &rep.Findings[i]
-			s := "- **" + wording.Markdown(f.Severity) + "**: " + wording.Markdown(f.Text)
+			s := "- **" + wording.Markdown(string(f.Severity)) + "**: " + wording.Markdown(f.Text)
 			if f.Advice != "" {
 				s += " → " + wording.Markdown(f.Advice)
 			}
@@ -86,7 +87,7 @@ func (m *markdown) begin(texts int, heads ...string) {
 
 func (m *markdown) bytes(v int64) string { return known(m.c.Memory, wording.Bytes(v)) }
 
-func (m *markdown) track(rep *align.Report, t *align.Track) {
+func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	m.head(2, wording.Markdown(TrackName(t)))
 	if m.c.Memory {
 		m.begin(2, "Memory traced", "Peak in", "Peak", "End", "Allocs", "Frees", "Failed")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -22,7 +23,7 @@ const (
 // failed allocations, how all that was found, findings and warnings. Tables lose their least important columns where the
 // terminal is narrow, and say so. Names never bring control characters along. With color, escape sequences mark heads and
 // severities. The error is the writer's.
-func WriteText(w io.Writer, rep *align.Report, width int, color bool) error {
+func WriteText(w io.Writer, rep *findings.Report, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.source(&rep.Source)
 	for _, g := range Missing(rep.Collected) {
@@ -84,7 +85,7 @@ func TrackName(t *align.Track) string {
 	return name
 }
 
-func (p *printer) track(rep *align.Report, t *align.Track) {
+func (p *printer) track(rep *findings.Report, t *align.Track) {
 	c := &rep.Collected
 	p.head(TrackName(t))
 	p.levels(rep, t)
@@ -110,7 +111,7 @@ func (p *printer) track(rep *align.Report, t *align.Track) {
 	p.para("Attribution: ", AttributionText(c, t))
 }
 
-func (p *printer) levels(rep *align.Report, t *align.Track) {
+func (p *printer) levels(rep *findings.Report, t *align.Track) {
 	if !rep.Collected.Memory {
 		p.para("  ", "device memory: n/a, not collected")
 		return
@@ -237,7 +238,7 @@ func IterationsFromText(t *align.Track) string {
 	return s
 }
 
-func (p *printer) iterationsFrom(rep *align.Report, t *align.Track) {
+func (p *printer) iterationsFrom(rep *findings.Report, t *align.Track) {
 	p.blank()
 	p.para("Iterations: ", IterationsFromText(t))
 	var others []string
@@ -403,7 +404,7 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	}
 }
 
-func (p *printer) ranges(rep *align.Report, t *align.Track) {
+func (p *printer) ranges(rep *findings.Report, t *align.Track) {
 	c := &rep.Collected
 	tab := &textTable{}
 	name := tab.add(column{head: "range", left: true, min: 12})
@@ -441,7 +442,7 @@ func (p *printer) ranges(rep *align.Report, t *align.Track) {
 	}
 }
 
-func (p *printer) failed(rep *align.Report, t *align.Track) {
+func (p *printer) failed(rep *findings.Report, t *align.Track) {
 	tab := &textTable{}
 	at := tab.add(column{head: "at"})
 	call := tab.add(column{head: "call", left: true, rank: 1, min: 10})
@@ -525,17 +526,17 @@ func AttributionText(c *align.Collected, t *align.Track) string {
 		wording.Count(a.None), wording.Share(a.None, a.Kernels), wording.Count(a.NoLaunch), wording.Share(a.NoLaunch, a.Kernels))
 }
 
-func (p *printer) findings(fs []align.Finding) {
+func (p *printer) findings(fs []findings.Finding) {
 	for i := range fs {
 		f := &fs[i]
-		p.para("  "+p.severity(f.Severity)+": ", f.Text)
+		p.para("  "+p.severity(string(f.Severity))+": ", f.Text)
 		if f.Advice != "" {
 			p.para("    → ", f.Advice)
 		}
 	}
 }
 
-func (p *printer) warnings(ws []align.Warning) {
+func (p *printer) warnings(ws []findings.Warning) {
 	if len(ws) == 0 {
 		return
 	}

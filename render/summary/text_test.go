@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
 )
 
-func textOf(t *testing.T, rep *align.Report, width int, color bool) string {
+func textOf(t *testing.T, rep *findings.Report, width int, color bool) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WriteText(&b, rep, width, color); err != nil {
@@ -86,7 +87,7 @@ func TestTextNotCollected(t *testing.T) {
 }
 
 func TestTextEmpty(t *testing.T) {
-	if got := textOf(t, &align.Report{}, 80, false); !strings.Contains(got, "No process") {
+	if got := textOf(t, &findings.Report{Report: &align.Report{}}, 80, false); !strings.Contains(got, "No process") {
 		t.Errorf("got %q", got)
 	}
 }
