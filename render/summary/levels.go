@@ -10,7 +10,7 @@ import (
 
 // LevelUse is a row's use of the level of a kind: "device" is always there where memory was collected; nil where the row
 // has none.
-func LevelUse(u *align.Use, kind string) *align.MemoryUse { return levelUse(u, kind) }
+func LevelUse(u *align.Use, kind string) *align.MemoryUse { return u.Level(kind) }
 
 // HasTensorLevels says that a track has the levels allocated and reserved, which come from a snapshot.
 func HasTensorLevels(t *align.Track) bool {
@@ -25,25 +25,10 @@ func HasTensorLevels(t *align.Track) bool {
 // LevelGaps are, at the end of a row, the bytes in the allocator's cache that no tensor uses (reserved less allocated), and
 // the bytes on the device that the allocator does not hold (traced less reserved; static memory is in them). ok is false
 // where the row lacks a level.
-func LevelGaps(u *align.Use) (unused, outside int64, ok bool) {
-	a, r := levelUse(u, "allocated"), levelUse(u, "reserved")
-	if a == nil || r == nil {
-		return 0, 0, false
-	}
-	return r.End - a.End, u.Memory.End - r.End, true
-}
+func LevelGaps(u *align.Use) (unused, outside int64, ok bool) { return u.Gaps() }
 
 // LevelPeakPhase is PeakPhase for the level of a kind; empty where the iteration has no such level.
-func LevelPeakPhase(it *align.Iteration, kind string) string {
-	u := levelUse(&it.Use, kind)
-	if u == nil {
-		return ""
-	}
-	if u.Need == 0 && len(it.Phases) > 0 {
-		return AtStart
-	}
-	return phaseAt(it, kind, u.Peak, u.PeakAt)
-}
+func LevelPeakPhase(it *align.Iteration, kind string) string { return it.PeakPhase(kind) }
 
 // TensorsText says in a sentence where a track's tensors come from.
 func TensorsText(ten *align.Tensors) string {

@@ -9,6 +9,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/tables"
 )
 
 // WriteMarkdown writes the report as tables in GitHub's Markdown, such as for an issue or a pull request. Long lists of
@@ -85,6 +86,41 @@ func (m *markdown) begin(texts int, heads ...string) {
 	m.row(rule...)
 }
 
+// markdownTable writes a table, with the line gaps[i] before row i.
+func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps map[int]string) {
+	line := make([]string, len(cols))
+	for i := range cols {
+		line[i] = cols[i].Head
+	}
+	m.row(line...)
+	for i := range cols {
+		line[i] = "---:"
+		if cols[i].Unit.Left() {
+			line[i] = "---"
+		}
+	}
+	m.row(line...)
+	for n, r := range rows {
+		if gaps[n] != "" {
+			clear(line)
+			line[0] = gaps[n]
+			m.row(line...)
+		}
+		for i := range cols {
+			cell := cols[i].Cell(r)
+			switch {
+			case !cell.Known && cols[i].Blank:
+				line[i] = ""
+			case cell.Known && cols[i].Unit.Left():
+				line[i] = wording.Markdown(cell.Read())
+			default:
+				line[i] = cell.Read()
+			}
+		}
+		m.row(line...)
+	}
+}
+
 func (m *markdown) bytes(v int64) string { return known(m.c.Memory, wording.Bytes(v)) }
 
 func (m *markdown) track(rep *findings.Report, t *align.Track) {
@@ -107,18 +143,12 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	m.line("Iterations: " + wording.Markdown(IterationsFromText(t)))
 	if len(t.Iterations) > 0 {
 		m.head(3, "Iterations")
-		m.begin(2, "Iteration", "Peak phase", "Start", "End", "Net", "Peak", "Need", "Time", "Kernels", "Kernel time", "Note")
 		show := thin(t.Iterations, textIterations)
+		steps := make([]*tables.Step, len(show.rows))
 		for n, i := range show.rows {
-			it := &t.Iterations[i]
-			if n > 0 && show.rows[n-1] != i-1 {
-				m.row(append([]string{fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))}, make([]string, 10)...)...)
-			}
-			u := &it.Memory
-			m.row(wording.Markdown(it.Name), wording.Markdown(PeakPhase(it)), m.bytes(u.Start), m.bytes(u.End), known(m.c.Memory, wording.SignedBytes(u.Net)), m.bytes(u.Peak),
-				m.bytes(u.Need), wording.Duration(it.End-it.Start), known(m.c.Kernels, wording.Count(it.GPU.Kernels)),
-				known(m.c.Kernels, wording.Duration(it.GPU.KernelNS)), Flags(it))
+			steps[n] = tables.StepOf(rep.Report, t, &t.Iterations[i], nil)
 		}
+		markdownTable(m, tables.Iterations.Columns(tables.Markdown), steps, show.gaps())
 		m.inferred(t)
 	}
 	if len(t.Phases) > 0 {

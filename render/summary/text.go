@@ -9,6 +9,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/tables"
 )
 
 const (
@@ -92,7 +93,7 @@ func (p *printer) track(rep *findings.Report, t *align.Track) {
 	p.iterationsFrom(rep, t)
 	if len(t.Iterations) > 0 {
 		p.head("Iterations")
-		p.iterations(c, t)
+		p.iterations(rep, t)
 	}
 	if len(t.Phases) > 0 {
 		p.head("Phases (median and highest over the steady iterations)")
@@ -286,44 +287,13 @@ func Flags(it *align.Iteration) string {
 	return ""
 }
 
-func (p *printer) iterations(c *align.Collected, t *align.Track) {
-	tab := &textTable{}
-	index := tab.add(column{head: "#"})
-	name := tab.add(column{head: "name", left: true, rank: 12, min: 10}) // the number tells it, mostly
-	start := tab.add(column{head: "start", rank: 3})
-	end := tab.add(column{head: "end", rank: 2})
-	net := tab.add(column{head: "net", rank: 7}) // end less start
-	peak := tab.add(column{head: "peak"})
-	need := tab.add(column{head: "need", rank: 4})
-	phase := tab.add(column{head: "peak phase", left: true, rank: 6, min: 10})
-	dur := tab.add(column{head: "time", rank: 11})
-	kernels := tab.add(column{head: "kernels", rank: 10})
-	kernelNS := tab.add(column{head: "kernel time", rank: 8})
-	graphs := graphColumn(tab)
-	flag := tab.add(column{head: "", left: true, rank: 1})
+func (p *printer) iterations(rep *findings.Report, t *align.Track) {
 	show := thin(t.Iterations, textIterations)
-	gaps := map[int]string{}
+	steps := make([]*tables.Step, len(show.rows))
 	for n, i := range show.rows {
-		it := &t.Iterations[i]
-		if n > 0 && show.rows[n-1] != i-1 {
-			gaps[n] = fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))
-		}
-		m := &it.Memory
-		index.cells = append(index.cells, strconv.Itoa(it.Index))
-		name.cells = append(name.cells, wording.Terminal(it.Name))
-		start.cells = append(start.cells, known(c.Memory, wording.Bytes(m.Start)))
-		end.cells = append(end.cells, known(c.Memory, wording.Bytes(m.End)))
-		net.cells = append(net.cells, known(c.Memory, wording.SignedBytes(m.Net)))
-		peak.cells = append(peak.cells, known(c.Memory, wording.Bytes(m.Peak)))
-		need.cells = append(need.cells, known(c.Memory, wording.Bytes(m.Need)))
-		phase.cells = append(phase.cells, known(c.Memory, wording.Terminal(PeakPhase(it))))
-		dur.cells = append(dur.cells, wording.Duration(it.End-it.Start))
-		kernels.cells = append(kernels.cells, known(c.Kernels, wording.Count(it.GPU.Kernels)))
-		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, wording.Duration(it.GPU.KernelNS)))
-		graphs.cells = append(graphs.cells, graphCell(t, it.GPU.Graphs))
-		flag.cells = append(flag.cells, Flags(it))
+		steps[n] = tables.StepOf(rep.Report, t, &t.Iterations[i], nil)
 	}
-	p.table(tab, gaps)
+	p.table(laidOut(tables.Iterations.Columns(tables.Terminal), steps), show.gaps())
 	p.inferred(t)
 	if show.left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",

@@ -179,7 +179,7 @@ func TestPeakPhase(t *testing.T) {
 	}
 	flat := tr.Iterations[1]
 	flat.Memory.Need = 0
-	if got := PeakPhase(&flat); got != AtStart {
+	if got := PeakPhase(&flat); got != align.AtStart {
 		t.Errorf("PeakPhase of a flat iteration = %q", got)
 	}
 	it, phase := PeakPlace(tr, &tr.Levels[0])
