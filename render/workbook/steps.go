@@ -5,7 +5,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 // Colours of the tabs, by what a sheet is about.
@@ -60,10 +60,10 @@ func iterationsTable(rep *findings.Report) *table {
 			r.track(t)
 			r.int(int64(it.Index))
 			r.text(it.Name)
-			r.text(summary.Flags(it))
+			r.text(phrase.Flags(it))
 			r.text(from(t.IterationsFrom.How == "kernels"))
 			if c.Memory {
-				r.text(summary.PeakPhase(it))
+				r.text(it.PeakPhase("device"))
 			} else {
 				r.none()
 			}
@@ -211,8 +211,8 @@ func matrixTable(rep *findings.Report) *table {
 		r.track(tr)
 		r.int(int64(it.Index))
 		r.text(it.Name)
-		r.text(summary.Flags(it))
-		r.text(from(summary.InferredNote(tr) != ""))
+		r.text(phrase.Flags(it))
+		r.text(from(phrase.Inferred(tr) != ""))
 		for range 3 * k {
 			r.none()
 		}
