@@ -180,7 +180,7 @@ func (e *encoder) track(t *align.Track, families []align.Family) {
 	step := &tables.Step{Collected: &e.c, Track: t}
 	for i := range t.Iterations {
 		e.next(i, "\n  ")
-		step.Iteration = &t.Iterations[i]
+		step.Iteration, step.Phase = &t.Iterations[i], nil
 		e.iteration(step)
 	}
 	e.raw("],\n \"phases\":[")
@@ -303,14 +303,13 @@ func (e *encoder) iteration(step *tables.Step) {
 	e.raw(",")
 	e.use(&step.Iteration.Use, true)
 	e.raw(`,"phases":[`)
-	phase := *step
 	for i := range step.Iteration.Phases {
-		phase.Phase = &step.Iteration.Phases[i]
+		step.Phase = &step.Iteration.Phases[i]
 		e.next(i, "\n   ")
 		e.raw("{")
-		members(e, tables.PhaseRows.Columns(tables.JSON), &phase)
+		members(e, tables.PhaseRows.Columns(tables.JSON), step)
 		e.raw(",")
-		e.use(&phase.Phase.Use, true)
+		e.use(&step.Phase.Use, true)
 		e.raw("}")
 	}
 	e.raw("]}")

@@ -94,9 +94,11 @@ func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps m
 		line[i] = cols[i].Head
 	}
 	m.row(line...)
+	// Texts that lead stand flush left; a note behind the figures keeps to their side.
+	left := true
 	for i := range cols {
 		line[i] = "---:"
-		if cols[i].Unit.Left() {
+		if left = left && cols[i].Unit.Left(); left {
 			line[i] = "---"
 		}
 	}
