@@ -72,3 +72,21 @@ func (t *Track) PeakPlace(l *Level) (*Iteration, string) {
 	it := &t.Iterations[i]
 	return it, it.phaseOf(l.Kind, l.Peak, l.PeakAt)
 }
+
+// IterationAt is the iteration at a place of the track; nil for -1 and whatever else is no place.
+func (t *Track) IterationAt(place int) *Iteration {
+	if place < 0 || place >= len(t.Iterations) {
+		return nil
+	}
+	return &t.Iterations[place]
+}
+
+// HasTensorLevels says that a track has the levels allocated and reserved, which come from a snapshot.
+func (t *Track) HasTensorLevels() bool {
+	a, r := false, false
+	for i := range t.Levels {
+		a = a || t.Levels[i].Kind == "allocated"
+		r = r || t.Levels[i].Kind == "reserved"
+	}
+	return a && r
+}

@@ -12,7 +12,6 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
 )
 
 // A record is what the comparison of all reports needs to know of one. A file holds its head and then the iterations of
@@ -106,7 +105,7 @@ func newRecord(in Input, rep *findings.Report, ranks map[int64]int64) *record {
 			if t.Levels[i].Kind != "device" {
 				continue
 			}
-			if it, phase := summary.PeakPlace(t, &t.Levels[i]); it != nil {
+			if it, phase := t.PeakPlace(&t.Levels[i]); it != nil {
 				out.PeakIteration, out.PeakPhase = it.Name, phase
 			}
 		}
@@ -116,7 +115,7 @@ func newRecord(in Input, rep *findings.Report, ranks map[int64]int64) *record {
 			its[i] = iteration{Index: it.Index, Name: it.Name, Start: it.Start, End: it.End, Warmup: it.Warmup,
 				Truncated: it.Truncated, Memory: it.Memory, GPU: it.GPU, API: it.API}
 			if rep.Collected.Memory {
-				its[i].PeakPhase = summary.PeakPhase(it)
+				its[i].PeakPhase = it.PeakPhase("device")
 			}
 		}
 		r.Tracks = append(r.Tracks, out)

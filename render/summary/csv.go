@@ -22,7 +22,7 @@ func WriteCSV(w io.Writer, rep *findings.Report) error {
 	for _, kind := range otherLevels(rep) {
 		cols = append(slices.Clip(cols), tables.LevelColumns(kind, strings.ReplaceAll(kind, " ", "_")+"_")...)
 	}
-	if slices.ContainsFunc(rep.Tracks, HasTensorLevels) {
+	if slices.ContainsFunc(rep.Tracks, (*align.Track).HasTensorLevels) {
 		cols = append(slices.Clip(cols), tables.GapColumns()...)
 	}
 	for i := range cols {

@@ -5,11 +5,11 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 // Info is what a report holds, for a user who asks why something is missing or what could be asked of it. It can be
@@ -228,7 +228,7 @@ func (p *printer) families(info *Info) {
 	for i := range info.Iterations {
 		it := &info.Iterations[i]
 		t := align.Track{IterationsFrom: it.IterationsFrom}
-		p.para(fmt.Sprintf("  process %d, device %d: ", it.PID, it.Device), IterationsFromText(&t))
+		p.para(fmt.Sprintf("  process %d, device %d: ", it.PID, it.Device), phrase.IterationsFrom(&t))
 	}
 	if len(info.Families) == 0 {
 		return
@@ -362,12 +362,4 @@ func WriteInfoJSON(w io.Writer, info *Info) error {
 	e.remarks(info.Findings, info.Warnings)
 	e.raw("}\n")
 	return e.out.close()
-}
-
-// Date is a time since 1970 in nanoseconds as a date and time of day in UTC; empty for 0, which stands for unknown.
-func Date(utc int64) string {
-	if utc == 0 {
-		return ""
-	}
-	return time.Unix(0, utc).UTC().Format("2006-01-02 15:04:05.000 UTC")
 }

@@ -387,7 +387,7 @@ func (e *encoder) failed(t *align.Track, f *align.FailedAlloc) {
 	e.intFieldOrNull("tid", f.TID)
 	e.textFieldOrNull("call", f.Call)
 	e.intField("return", f.Return)
-	if it := iterationAt(t, f.Iteration); it != nil {
+	if it := t.IterationAt(f.Iteration); it != nil {
 		e.intField("iteration", int64(it.Index))
 		e.textField("iteration_name", it.Name)
 	} else {
@@ -425,7 +425,7 @@ func (e *encoder) use(u *align.Use, timed bool) {
 		e.raw(":")
 		e.memory(&o.MemoryUse, timed)
 	}
-	if unused, outside, ok := LevelGaps(u); ok && timed {
+	if unused, outside, ok := u.Gaps(); ok && timed {
 		e.raw(`,"gaps":{"unused_end_bytes":`)
 		e.int(unused)
 		e.intField("outside_end_bytes", outside)
@@ -504,12 +504,4 @@ func (e *encoder) finding(f *findings.Finding) {
 		e.out.b = wording.AppendShownJSON(e.out.b, v)
 	}
 	e.raw("}}")
-}
-
-// iterationAt is the iteration at a place of the track; nil for -1 and whatever else is no place.
-func iterationAt(t *align.Track, place int) *align.Iteration {
-	if place < 0 || place >= len(t.Iterations) {
-		return nil
-	}
-	return &t.Iterations[place]
 }

@@ -9,6 +9,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
 )
 
@@ -23,14 +24,14 @@ func WriteMarkdown(w io.Writer, rep *findings.Report) error {
 	} else {
 		m.line(wording.Markdown(wording.Duration(s.Duration()) + " recorded."))
 	}
-	for _, g := range Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		m.line("")
 		m.line("**Not collected: " + wording.Markdown(g.What) + ".** " + wording.Markdown(g.Cost+"; "+g.How) + ".")
 	}
 	for _, t := range rep.Tracks {
 		m.track(rep, t)
 	}
-	for _, s := range Together(rep) {
+	for _, s := range phrase.Together(rep) {
 		m.line("")
 		m.line(wording.Markdown(s) + ".")
 	}
@@ -121,13 +122,13 @@ func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps m
 func (m *markdown) bytes(v int64) string { return known(m.c.Memory, wording.Bytes(v)) }
 
 func (m *markdown) track(rep *findings.Report, t *align.Track) {
-	m.head(2, wording.Markdown(TrackName(t)))
+	m.head(2, wording.Markdown(phrase.Track(t)))
 	if m.c.Memory {
 		m.begin(2, "Memory traced", "Peak in", "Peak", "End", "Allocs", "Frees", "Failed")
 		for i := range t.Levels {
 			l := &t.Levels[i]
-			it, phase := PeakPlace(t, l)
-			m.row(wording.Markdown(l.Kind), wording.Markdown(placeText(it, phase)), wording.Bytes(l.Peak), wording.Bytes(l.End), wording.Count(l.Allocs), wording.Count(l.Frees),
+			it, phase := t.PeakPlace(l)
+			m.row(wording.Markdown(l.Kind), wording.Markdown(phrase.Place(it, phase)), wording.Bytes(l.Peak), wording.Bytes(l.End), wording.Count(l.Allocs), wording.Count(l.Frees),
 				known(m.c.API, wording.Count(l.FailedAllocs)))
 		}
 		if p := t.Pool; p != nil {
@@ -137,7 +138,7 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 		m.inferred(t)
 		m.line("")
 	}
-	m.line("Iterations: " + wording.Markdown(IterationsFromText(t)))
+	m.line("Iterations: " + wording.Markdown(phrase.IterationsFrom(t)))
 	if len(t.Iterations) > 0 {
 		m.head(3, "Iterations")
 		show := thin(t.Iterations, textIterations)
@@ -172,10 +173,10 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 				m.row(fmt.Sprintf("… %s more", wording.Count(left)), "", "", "", "")
 			}
 			f := &t.Failed[i]
-			m.row(wording.Markdown(f.Call), ReturnText(f.Return), wording.Markdown(failedPlace(t, f)), wording.Duration(f.Time-rep.Source.Start), known(m.c.Memory && f.Level >= 0, wording.Bytes(f.Level)))
+			m.row(wording.Markdown(f.Call), phrase.Return(f.Return), wording.Markdown(phrase.FailedPlace(t, f)), wording.Duration(f.Time-rep.Source.Start), known(m.c.Memory && f.Level >= 0, wording.Bytes(f.Level)))
 		}
 		m.inferred(t)
 	}
 	m.line("")
-	m.line("Attribution: " + wording.Markdown(AttributionText(&m.c, t)))
+	m.line("Attribution: " + wording.Markdown(phrase.Attribution(&m.c, t)))
 }

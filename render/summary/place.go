@@ -8,12 +8,6 @@ import (
 	"nsysmem/internal/wording"
 )
 
-// PeakPhase is the phase of an iteration's device peak.
-func PeakPhase(it *align.Iteration) string { return it.PeakPhase("device") }
-
-// PeakPlace is the place of a level's peak.
-func PeakPlace(t *align.Track, l *align.Level) (*align.Iteration, string) { return t.PeakPlace(l) }
-
 // thinned says which rows of a long list are shown.
 type thinned struct {
 	rows []int // places of the rows to show, rising

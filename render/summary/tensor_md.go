@@ -7,11 +7,12 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 // inferred says under a table that its iterations were not annotated.
 func (m *markdown) inferred(t *align.Track) {
-	if s := InferredNote(t); s != "" {
+	if s := phrase.Inferred(t); s != "" {
 		m.line("")
 		m.line("*(" + wording.Markdown(s) + ")*")
 	}
@@ -38,15 +39,15 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 		}
 		return
 	}
-	if HasTensorLevels(t) {
+	if t.HasTensorLevels() {
 		m.levels(t)
 	}
 	m.head(3, "Tensors")
-	m.line(wording.Markdown(TensorsText(ten)) + ".")
-	if s := ClockText(ten.Clock); s != "" {
+	m.line(wording.Markdown(phrase.Tensors(ten)) + ".")
+	if s := phrase.Clock(ten.Clock); s != "" {
 		m.line("Clock: " + wording.Markdown(s) + ".")
 	}
-	if s := SettingsText(ten); s != "" {
+	if s := phrase.Settings(ten); s != "" {
 		m.line("Allocator settings: " + wording.Markdown(s) + ".")
 	}
 	m.line("")
@@ -54,7 +55,7 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 	for _, c := range ten.Categories {
 		m.row(wording.Markdown(c.Name), wording.Bytes(c.Max), wording.Bytes(c.AtPeak), wording.Share(c.AtPeak, ten.Peak.Bytes))
 	}
-	if s := UnknownText(ten); s != "" {
+	if s := phrase.Unknown(ten); s != "" {
 		m.line("")
 		m.line("*(" + wording.Markdown(s) + ")*")
 	}
@@ -63,7 +64,7 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 		m.line("")
 		m.theory(t)
 	}
-	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), wording.Markdown(holdingPlace(t, &ten.Peak))))
+	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), wording.Markdown(phrase.HoldingPlace(t, &ten.Peak))))
 	m.holding(&ten.Peak)
 	m.inferred(t)
 	if n := len(ten.Failures); n > 0 {
@@ -83,7 +84,7 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 	m.outside(t)
 	if ten.AtReserved != nil {
 		m.head(3, "Fragmentation of the cache")
-		m.line(wording.Markdown(FragmentationText(t)))
+		m.line(wording.Markdown(phrase.Fragmentation(t)))
 		var list []*align.Cache
 		for i := range ten.Growth {
 			if c := &ten.Growth[i]; c.Misfit() {
@@ -108,10 +109,10 @@ func (m *markdown) levels(t *align.Track) {
 			if n > 0 && show.rows[n-1] != i-1 {
 				m.row(append([]string{fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))}, make([]string, 10)...)...)
 			}
-			a, r := LevelUse(&it.Use, "allocated"), LevelUse(&it.Use, "reserved")
-			unused, outside, ok := LevelGaps(&it.Use)
-			m.row(wording.Markdown(it.Name), wording.Markdown(LevelPeakPhase(it, "allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
-				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, wording.Bytes(unused)), known(ok, wording.Bytes(outside)), Flags(it))
+			a, r := it.Use.Level("allocated"), it.Use.Level("reserved")
+			unused, outside, ok := it.Use.Gaps()
+			m.row(wording.Markdown(it.Name), wording.Markdown(it.PeakPhase("allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
+				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, wording.Bytes(unused)), known(ok, wording.Bytes(outside)), phrase.Flags(it))
 		}
 		m.inferred(t)
 	}
@@ -120,8 +121,8 @@ func (m *markdown) levels(t *align.Track) {
 		m.begin(1, "Phase", "Allocated peak", "Allocated need", "Allocated net (median)", "Reserved peak", "Reserved need", "Traced peak", "Traced need")
 		for i := range t.Phases {
 			p := &t.Phases[i]
-			a, r, net := LevelUse(&p.Max, "allocated"), LevelUse(&p.Max, "reserved"), "n/a"
-			if u := LevelUse(&p.Median, "allocated"); u != nil {
+			a, r, net := p.Max.Level("allocated"), p.Max.Level("reserved"), "n/a"
+			if u := p.Median.Level("allocated"); u != nil {
 				net = wording.SignedBytes(u.Net)
 			}
 			name := wording.Markdown(p.Path)
@@ -134,17 +135,17 @@ func (m *markdown) levels(t *align.Track) {
 }
 
 func (m *markdown) theory(t *align.Track) {
-	m.line(wording.Markdown("Theory: " + TheoryText(t.Theory) + "."))
+	m.line(wording.Markdown("Theory: " + phrase.Theory(t.Theory) + "."))
 	m.line("")
 	m.begin(1, "Category", "Theory", "Bytes", "Measured", "Difference", "Likely")
-	for _, b := range BesideTheory(t) {
+	for _, b := range phrase.BesideTheory(t) {
 		m.row(b.Category, b.Formula, wording.Count(b.Expected), known(b.Known, wording.Count(b.Measured)), known(b.Known, wording.SignedCount(b.Difference())), wording.Markdown(b.Note))
 	}
 }
 
 func (m *markdown) holding(h *align.Holding) {
 	m.begin(2, "By", "Name", "Blocks", "Bytes", "Share")
-	for _, g := range ShareGroups(h) {
+	for _, g := range phrase.ShareGroups(h) {
 		for _, s := range topShares(g.Shares, textShares) {
 			m.row(g.By, wording.Markdown(s.Name), strconv.Itoa(s.Blocks), wording.Bytes(s.Bytes), wording.Share(s.Bytes, h.Bytes))
 		}
@@ -158,7 +159,7 @@ func (m *markdown) caches(rep *findings.Report, t *align.Track, list []*align.Ca
 		if c.DeviceFree > 0 {
 			device = wording.Bytes(c.DeviceFree)
 		}
-		m.row(wording.Markdown(cachePlace(t, c)), wording.Duration(c.Time-rep.Source.Start), known(c.Request > 0, wording.Bytes(c.Request)), wording.Bytes(c.Free), wording.Bytes(c.LargestFree),
+		m.row(wording.Markdown(phrase.CachePlace(t, c)), wording.Duration(c.Time-rep.Source.Start), known(c.Request > 0, wording.Bytes(c.Request)), wording.Bytes(c.Free), wording.Bytes(c.LargestFree),
 			wording.Bytes(c.Stuck), wording.Bytes(c.Allocated), wording.Bytes(c.Reserved), device)
 	}
 	m.inferred(t)
@@ -170,7 +171,7 @@ func (m *markdown) outside(t *align.Track) {
 		return
 	}
 	m.head(3, "Memory outside PyTorch")
-	m.line(wording.Markdown(OutsideText(o)))
+	m.line(wording.Markdown(phrase.Outside(o)))
 	list, _ := topTakers(o)
 	if len(list) == 0 {
 		return
@@ -179,7 +180,7 @@ func (m *markdown) outside(t *align.Track) {
 	m.begin(2, "Call", "In", "Blocks", "Taken", "Live at the end")
 	for i := range list {
 		x := &list[i]
-		m.row(known(x.Call != "", wording.Markdown(x.Call)), wording.Markdown(takerPlace(t, x)), strconv.Itoa(x.Blocks), wording.Bytes(x.Bytes), wording.Bytes(x.Live))
+		m.row(known(x.Call != "", wording.Markdown(x.Call)), wording.Markdown(phrase.TakerPlace(t, x)), strconv.Itoa(x.Blocks), wording.Bytes(x.Bytes), wording.Bytes(x.Live))
 	}
 	m.inferred(t)
 }

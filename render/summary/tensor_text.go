@@ -9,6 +9,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 
 // inferred says under a table that its iterations were not annotated.
 func (p *printer) inferred(t *align.Track) {
-	if s := InferredNote(t); s != "" {
+	if s := phrase.Inferred(t); s != "" {
 		p.para("  ", "("+s+")", dim)
 	}
 }
@@ -35,7 +36,7 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		}
 		return
 	}
-	if HasTensorLevels(t) {
+	if t.HasTensorLevels() {
 		if len(t.Iterations) > 0 {
 			p.head("Three levels of each iteration: what tensors hold, what PyTorch's allocator holds, and all that was traced")
 			p.levelIterations(t)
@@ -46,11 +47,11 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		}
 	}
 	p.head("Tensors")
-	p.para("  ", TensorsText(ten)+".")
-	if s := ClockText(ten.Clock); s != "" {
+	p.para("  ", phrase.Tensors(ten)+".")
+	if s := phrase.Clock(ten.Clock); s != "" {
 		p.para("  clock: ", s+".")
 	}
-	if s := SettingsText(ten); s != "" {
+	if s := phrase.Settings(ten); s != "" {
 		p.para("  allocator settings: ", s+".")
 	}
 	p.head("Categories (requested bytes; highest in steady iterations, and at the peak)")
@@ -59,7 +60,7 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		p.blank()
 		p.theory(t)
 	}
-	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", wording.Bytes(ten.Peak.Bytes), holdingPlace(t, &ten.Peak), wording.Duration(ten.Peak.Time-rep.Source.Start)))
+	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", wording.Bytes(ten.Peak.Bytes), phrase.HoldingPlace(t, &ten.Peak), wording.Duration(ten.Peak.Time-rep.Source.Start)))
 	p.holding(&ten.Peak)
 	p.inferred(t)
 	if n := len(ten.Failures); n > 0 {
@@ -99,14 +100,14 @@ func (p *printer) levelIterations(t *align.Track) {
 			gaps[n] = fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))
 		}
 		index.cells = append(index.cells, strconv.Itoa(it.Index))
-		levelCells(LevelUse(&it.Use, "allocated"), aPeak, aNeed, aEnd)
-		levelCells(LevelUse(&it.Use, "reserved"), rPeak, rNeed, nil)
+		levelCells(it.Use.Level("allocated"), aPeak, aNeed, aEnd)
+		levelCells(it.Use.Level("reserved"), rPeak, rNeed, nil)
 		levelCells(&it.Memory, dPeak, dNeed, nil)
-		free, other, ok := LevelGaps(&it.Use)
+		free, other, ok := it.Use.Gaps()
 		unused.cells = append(unused.cells, known(ok, wording.Bytes(free)))
 		outside.cells = append(outside.cells, known(ok, wording.Bytes(other)))
-		phase.cells = append(phase.cells, wording.Terminal(LevelPeakPhase(it, "allocated")))
-		flag.cells = append(flag.cells, Flags(it))
+		phase.cells = append(phase.cells, wording.Terminal(it.PeakPhase("allocated")))
+		flag.cells = append(flag.cells, phrase.Flags(it))
 	}
 	p.table(tab, gaps)
 	p.inferred(t)
@@ -144,13 +145,13 @@ func (p *printer) levelPhases(t *align.Track) {
 	for _, i := range show.rows {
 		ph := &t.Phases[i]
 		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+wording.Terminal(ph.Name))
-		levelCells(LevelUse(&ph.Max, "allocated"), aPeak, aNeed, nil)
+		levelCells(ph.Max.Level("allocated"), aPeak, aNeed, nil)
 		net := "n/a"
-		if u := LevelUse(&ph.Median, "allocated"); u != nil {
+		if u := ph.Median.Level("allocated"); u != nil {
 			net = wording.SignedBytes(u.Net)
 		}
 		aNet.cells = append(aNet.cells, net)
-		levelCells(LevelUse(&ph.Max, "reserved"), rPeak, rNeed, nil)
+		levelCells(ph.Max.Level("reserved"), rPeak, rNeed, nil)
 		levelCells(&ph.Max.Memory, dPeak, dNeed, nil)
 		s := ""
 		if ph.Inferred {
@@ -175,21 +176,21 @@ func (p *printer) categories(ten *align.Tensors) {
 		share.cells = append(share.cells, wording.Share(c.AtPeak, ten.Peak.Bytes))
 	}
 	p.table(tab, nil)
-	if s := UnknownText(ten); s != "" {
+	if s := phrase.Unknown(ten); s != "" {
 		p.para("  ", "("+s+")", dim)
 	}
 }
 
 // theory writes the expected bytes, beside the measured ones where these are known, to the byte.
 func (p *printer) theory(t *align.Track) {
-	p.para("  ", "Theory: "+TheoryText(t.Theory)+".")
+	p.para("  ", "Theory: "+phrase.Theory(t.Theory)+".")
 	tab := &textTable{}
 	name := tab.add(column{head: "category", left: true, min: 8})
 	formula := tab.add(column{head: "theory", rank: 1})
 	expected := tab.add(column{head: "bytes", rank: 2})
 	measured := tab.add(column{head: "measured"})
 	diff := tab.add(column{head: "difference"})
-	list := BesideTheory(t)
+	list := phrase.BesideTheory(t)
 	for i := range list {
 		b := &list[i]
 		name.cells = append(name.cells, b.Category)
@@ -209,35 +210,6 @@ func (p *printer) theory(t *align.Track) {
 	}
 }
 
-func holdingPlace(t *align.Track, h *align.Holding) string {
-	if it := iterationAt(t, h.Iteration); it != nil {
-		return placeText(it, h.Phase)
-	}
-	if h.Phase != "" {
-		return wording.Terminal(h.Phase)
-	}
-	return "outside iterations"
-}
-
-func cachePlace(t *align.Track, c *align.Cache) string {
-	return holdingPlace(t, &align.Holding{Iteration: c.Iteration, Phase: c.Phase})
-}
-
-// A ShareGroup is one way to tell who holds memory.
-type ShareGroup struct {
-	By     string // "frame", "phase of birth" or "category"
-	Shares []align.Share
-}
-
-// ShareGroups are the ways in which a holding is told. Where no block has a frame, there is none by frame.
-func ShareGroups(h *align.Holding) []ShareGroup {
-	var out []ShareGroup
-	if len(h.ByFrame) > 1 || len(h.ByFrame) == 1 && h.ByFrame[0].Name != align.NoFrame {
-		out = append(out, ShareGroup{"frame", h.ByFrame})
-	}
-	return append(out, ShareGroup{"phase of birth", h.ByPhase}, ShareGroup{"category", h.ByCategory})
-}
-
 // topShares are the largest parts, and one for the rest.
 func topShares(list []align.Share, n int) []align.Share {
 	if len(list) <= n {
@@ -252,7 +224,7 @@ func topShares(list []align.Share, n int) []align.Share {
 }
 
 func (p *printer) holding(h *align.Holding) {
-	for _, g := range ShareGroups(h) {
+	for _, g := range phrase.ShareGroups(h) {
 		tab := &textTable{}
 		name := tab.add(column{head: "by " + g.By, left: true, min: 18})
 		bytes := tab.add(column{head: "bytes"})
@@ -305,7 +277,7 @@ func (p *printer) caches(rep *findings.Report, t *align.Track, list []*align.Cac
 	device := tab.add(column{head: "free on the card", rank: 3})
 	for _, c := range list {
 		at.cells = append(at.cells, wording.Duration(c.Time-rep.Source.Start))
-		in.cells = append(in.cells, cachePlace(t, c))
+		in.cells = append(in.cells, phrase.CachePlace(t, c))
 		request.cells = append(request.cells, known(c.Request > 0, wording.Bytes(c.Request)))
 		free.cells = append(free.cells, wording.Bytes(c.Free))
 		largest.cells = append(largest.cells, wording.Bytes(c.LargestFree))
@@ -322,39 +294,9 @@ func (p *printer) caches(rep *findings.Report, t *align.Track, list []*align.Cac
 	p.inferred(t)
 }
 
-// OutsideText says how much memory others than PyTorch's allocator took, static memory of modules among it, as in LevelGaps.
-func OutsideText(o *align.Outside) string {
-	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took", wording.Bytes(o.Bytes+o.Static), wording.Count(o.Bytes+o.Static), wording.Bytes(o.Peak+o.Static))
-	if o.Static > 0 {
-		s += fmt.Sprintf("; %s of it is static memory of modules", wording.Bytes(o.Static))
-	}
-	return s + "."
-}
-
-// StaticTaker is the Call of the taker that stands for static memory of modules.
-const StaticTaker = "static memory of modules"
-
-// OutsideTakers are the takers of memory outside PyTorch, largest first, with static memory of modules as the last: no call
-// took that.
-func OutsideTakers(o *align.Outside) []align.Taker {
-	list := slices.Clone(o.Takers)
-	if o.Static > 0 {
-		list = append(list, align.Taker{Call: StaticTaker, Iteration: -1, Blocks: o.Blocks, Bytes: o.Static, Live: o.Static})
-	}
-	return list
-}
-
-// takerPlace is where a taker took it; empty for static memory, which lies in no phase.
-func takerPlace(t *align.Track, x *align.Taker) string {
-	if x.Call == StaticTaker {
-		return ""
-	}
-	return holdingPlace(t, &align.Holding{Iteration: x.Iteration, Phase: x.Phase})
-}
-
 func (p *printer) outside(t *align.Track) {
 	o := t.Tensors.Outside
-	p.para("  ", OutsideText(o))
+	p.para("  ", phrase.Outside(o))
 	list, left := topTakers(o)
 	if len(list) == 0 {
 		return
@@ -368,7 +310,7 @@ func (p *printer) outside(t *align.Track) {
 	for i := range list {
 		x := &list[i]
 		call.cells = append(call.cells, known(x.Call != "", wording.Terminal(x.Call)))
-		in.cells = append(in.cells, takerPlace(t, x))
+		in.cells = append(in.cells, phrase.TakerPlace(t, x))
 		bytes.cells = append(bytes.cells, wording.Bytes(x.Bytes))
 		live.cells = append(live.cells, wording.Bytes(x.Live))
 		blocks.cells = append(blocks.cells, wording.Count(x.Blocks))
@@ -382,26 +324,14 @@ func (p *printer) outside(t *align.Track) {
 
 // topTakers are the takers to show, and how many there are beside them. Static memory is always shown.
 func topTakers(o *align.Outside) (list []align.Taker, left int) {
-	list = OutsideTakers(o)
+	list = phrase.OutsideTakers(o)
 	left = max(len(o.Takers)-textTakers, 0)
 	return slices.Delete(list, len(o.Takers)-left, len(o.Takers)), left
 }
 
-// FragmentationText says how the cache is at the reserved level's peak.
-func FragmentationText(t *align.Track) string {
-	ten := t.Tensors
-	c := ten.AtReserved
-	s := fmt.Sprintf("At the peak of reserved (%s, in %s): %s allocated, %s free in the cache, the largest free block %s; %s of the free bytes are stuck in segments that hold live blocks.",
-		wording.Bytes(c.Reserved), cachePlace(t, c), wording.Bytes(c.Allocated), wording.Bytes(c.Free), wording.Bytes(c.LargestFree), wording.Bytes(c.Stuck))
-	if n := len(ten.Growth); n > 0 {
-		s += fmt.Sprintf(" Segments that were added: %s; for %s of them the cache had as many bytes free as were asked for, but in no single block that would do.", wording.Count(n), wording.Count(Misfits(ten)))
-	}
-	return s
-}
-
 func (p *printer) fragmentation(rep *findings.Report, t *align.Track) {
 	ten := t.Tensors
-	p.para("  ", FragmentationText(t))
+	p.para("  ", phrase.Fragmentation(t))
 	var list []*align.Cache
 	for i := range ten.Growth {
 		if c := &ten.Growth[i]; c.Misfit() {

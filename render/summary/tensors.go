@@ -6,6 +6,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 // maxTops is how many frames, phases and takers of memory a list has: the largest ones.
@@ -108,7 +109,7 @@ type besideJSON struct {
 func theoryOf(t *align.Track) theoryJSON {
 	th := t.Theory
 	out := theoryJSON{th.Params, th.DType, th.Optimizer, th.Parameter, th.Gradient, th.State, []besideJSON{}}
-	for _, b := range BesideTheory(t) {
+	for _, b := range phrase.BesideTheory(t) {
 		n := besideJSON{Category: b.Category, Formula: b.Formula, Expected: b.Expected, Note: nonEmpty(b.Note)}
 		if b.Known {
 			d := b.Difference()

@@ -9,6 +9,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
 )
 
@@ -27,7 +28,7 @@ const (
 func WriteText(w io.Writer, rep *findings.Report, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.source(&rep.Source)
-	for _, g := range Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		p.para(p.paint(yellow, "not collected: "), g.What+": "+g.Cost+"; "+g.How)
 	}
 	for _, t := range rep.Tracks {
@@ -37,7 +38,7 @@ func WriteText(w io.Writer, rep *findings.Report, width int, color bool) error {
 		p.blank()
 		p.para("", "No process with device memory or GPU work in this report.")
 	}
-	for _, s := range Together(rep) {
+	for _, s := range phrase.Together(rep) {
 		p.blank()
 		p.para("", s+".")
 	}
@@ -64,31 +65,15 @@ func (p *printer) source(s *align.Source) {
 	add("CUDA %s", s.CUDADriver)
 	p.para("  ", strings.Join(parts, ", "))
 	when := wording.Duration(s.Duration()) + " recorded"
-	if d := Date(s.StartUTC); d != "" {
+	if d := phrase.Date(s.StartUTC); d != "" {
 		when += ", clock 0 is " + d
 	}
 	p.para("  ", when)
 }
 
-// TrackName says which process and device a track is.
-func TrackName(t *align.Track) string {
-	name := "process " + strconv.FormatInt(t.PID, 10)
-	if t.Process != "" {
-		name = t.Process + " (process " + strconv.FormatInt(t.PID, 10) + ")"
-	}
-	name += ", device " + strconv.FormatInt(t.Device, 10)
-	if t.DeviceName != "" {
-		name += ": " + t.DeviceName
-	}
-	if t.DeviceTotal > 0 {
-		name += ", " + wording.Bytes(t.DeviceTotal)
-	}
-	return name
-}
-
 func (p *printer) track(rep *findings.Report, t *align.Track) {
 	c := &rep.Collected
-	p.head(TrackName(t))
+	p.head(phrase.Track(t))
 	p.levels(rep, t)
 	p.iterationsFrom(rep, t)
 	if len(t.Iterations) > 0 {
@@ -109,7 +94,7 @@ func (p *printer) track(rep *findings.Report, t *align.Track) {
 		p.failed(rep, t)
 	}
 	p.blank()
-	p.para("Attribution: ", AttributionText(c, t))
+	p.para("Attribution: ", phrase.Attribution(c, t))
 }
 
 func (p *printer) levels(rep *findings.Report, t *align.Track) {
@@ -136,8 +121,8 @@ func (p *printer) levels(rep *findings.Report, t *align.Track) {
 		kind.cells = append(kind.cells, wording.Terminal(l.Kind))
 		peak.cells = append(peak.cells, low+wording.Bytes(l.Peak))
 		at.cells = append(at.cells, wording.Duration(l.PeakAt-rep.Source.Start))
-		it, phase := PeakPlace(t, l)
-		in.cells = append(in.cells, placeText(it, phase))
+		it, phase := t.PeakPlace(l)
+		in.cells = append(in.cells, phrase.Place(it, phase))
 		end.cells = append(end.cells, low+wording.Bytes(l.End))
 		base.cells = append(base.cells, wording.Bytes(l.Baseline))
 		allocs.cells = append(allocs.cells, wording.Count(l.Allocs))
@@ -167,18 +152,6 @@ func (p *printer) levels(rep *findings.Report, t *align.Track) {
 	}
 }
 
-// placeText names an iteration and a phase of it in few words.
-func placeText(it *align.Iteration, phase string) string {
-	if it == nil {
-		return "outside iterations"
-	}
-	s := wording.Terminal(it.Name)
-	if phase != "" {
-		s += ", " + wording.Terminal(phase)
-	}
-	return s
-}
-
 // known is s, or n/a where the report does not hold what it is made of.
 func known(ok bool, s string) string {
 	if !ok {
@@ -187,61 +160,9 @@ func known(ok bool, s string) string {
 	return s
 }
 
-// IterationsFromText says how the iterations of a track were found, in one or two sentences.
-func IterationsFromText(t *align.Track) string {
-	f := &t.IterationsFrom
-	why := ""
-	if f.Why != "" {
-		why = ": " + f.Why
-	}
-	var s string
-	switch f.How {
-	case "nvtx":
-		s = fmt.Sprintf("%d, from ranges named %q", f.Count, f.Pattern)
-	case "pattern":
-		s = fmt.Sprintf("%d, from ranges that match %q as asked", f.Count, f.Pattern)
-	case "kernels":
-		s = fmt.Sprintf("%d, inferred from the repeating sequence of GPU work", f.Count)
-		if len(t.Iterations) > 0 {
-			s += fmt.Sprintf(" and named %q here", strings.TrimRight(t.Iterations[0].Name, "0123456789")+"#")
-		}
-	default:
-		return "none found" + why + ". Mark iterations with NVTX ranges, as the README shows, or name ranges that are there with --iteration; without ranges, --infer auto looks for what repeats."
-	}
-	if f.Domain != "" {
-		s += fmt.Sprintf(" in domain %q", f.Domain)
-	}
-	s += ", confidence " + strconv.FormatFloat(f.Confidence, 'f', 2, 64)
-	if inferredIterations(t) {
-		s += " (how well the repeats match: 1 where all are the same)"
-	}
-	s += why + "."
-	if n := len(f.Gaps); n > 0 {
-		var gaps []string
-		for _, g := range f.Gaps[:min(n, 8)] {
-			gaps = append(gaps, strconv.Itoa(g))
-		}
-		if n > 8 {
-			gaps = append(gaps, fmt.Sprintf("%d more", n-8))
-		}
-		s += " Missing from the sequence: " + strings.Join(gaps, ", ") + "."
-	}
-	var left []string
-	if warm := indexes(t, func(it *align.Iteration) bool { return it.Warmup && !it.Truncated }); warm != "" {
-		left = append(left, warm+" (warm-up)")
-	}
-	if cut := indexes(t, func(it *align.Iteration) bool { return it.Truncated }); cut != "" {
-		left = append(left, cut+" (truncated)")
-	}
-	if len(left) > 0 {
-		s += " Medians leave out number " + strings.Join(left, " and ") + "."
-	}
-	return s
-}
-
 func (p *printer) iterationsFrom(rep *findings.Report, t *align.Track) {
 	p.blank()
-	p.para("Iterations: ", IterationsFromText(t))
+	p.para("Iterations: ", phrase.IterationsFrom(t))
 	var others []string
 	for i := range rep.Families {
 		if f := &rep.Families[i]; f.PID == t.PID && !f.Chosen && !f.Operator {
@@ -255,36 +176,6 @@ func (p *printer) iterationsFrom(rep *findings.Report, t *align.Track) {
 	if len(others) > 0 {
 		p.para("  ", "other families of ranges: "+strings.Join(others, ", ")+" (choose with --iteration)", dim)
 	}
-}
-
-// indexes lists the numbers of some iterations, the first few; empty for none.
-func indexes(t *align.Track, of func(*align.Iteration) bool) string {
-	var list []string
-	n := 0
-	for i := range t.Iterations {
-		if it := &t.Iterations[i]; of(it) {
-			if n++; n <= 6 {
-				list = append(list, strconv.Itoa(it.Index))
-			}
-		}
-	}
-	if n > 6 {
-		list = append(list, fmt.Sprintf("%d more", n-6))
-	}
-	return strings.Join(list, ", ")
-}
-
-// Flags says what is special about an iteration; empty for a steady one.
-func Flags(it *align.Iteration) string {
-	switch {
-	case it.Warmup && it.Truncated:
-		return "warm-up, truncated"
-	case it.Warmup:
-		return "warm-up"
-	case it.Truncated:
-		return "truncated"
-	}
-	return ""
 }
 
 func (p *printer) iterations(rep *findings.Report, t *align.Track) {
@@ -428,9 +319,9 @@ func (p *printer) failed(rep *findings.Report, t *align.Track) {
 		f := &t.Failed[i]
 		at.cells = append(at.cells, wording.Duration(f.Time-rep.Source.Start))
 		call.cells = append(call.cells, wording.Terminal(f.Call))
-		ret.cells = append(ret.cells, ReturnText(f.Return))
+		ret.cells = append(ret.cells, phrase.Return(f.Return))
 		level.cells = append(level.cells, known(rep.Collected.Memory && f.Level >= 0, wording.Bytes(f.Level)))
-		in.cells = append(in.cells, failedPlace(t, f))
+		in.cells = append(in.cells, phrase.FailedPlace(t, f))
 	}
 	p.table(tab, gaps)
 	p.inferred(t)
@@ -445,55 +336,6 @@ func failedRows(n int) (rows []int, left int) {
 		}
 	}
 	return rows, n - len(rows)
-}
-
-func failedPlace(t *align.Track, f *align.FailedAlloc) string {
-	if it := iterationAt(t, f.Iteration); it != nil {
-		return placeText(it, f.Phase)
-	}
-	if f.Range != "" {
-		return wording.Terminal(f.Range)
-	}
-	return "outside iterations"
-}
-
-// ReturnText names a return value of the CUDA API where it is one that allocations have. The numbers are those of
-// cudaError_t, which are the same as CUresult's here.
-func ReturnText(v int64) string {
-	name := ""
-	switch v {
-	case 0:
-		name = "success"
-	case 1:
-		name = "invalid value"
-	case 2:
-		name = "out of memory"
-	case 3:
-		name = "not initialized"
-	case 801:
-		name = "not supported"
-	default:
-		return strconv.FormatInt(v, 10)
-	}
-	return strconv.FormatInt(v, 10) + " " + name
-}
-
-// AttributionText says which way the kernels of a track went, in one sentence.
-func AttributionText(c *align.Collected, t *align.Track) string {
-	a := &t.Attribution
-	if !c.Kernels {
-		return "n/a, no kernels were collected"
-	}
-	if a.Kernels == 0 {
-		return "no kernels traced one by one"
-	}
-	own, other := "a range on the thread that launched them", "one open on the thread of the iterations"
-	if inferredIterations(t) {
-		own = "an inferred phase, or a range on the thread that launched them"
-	}
-	return fmt.Sprintf("of %s kernels, %s (%s) belong to "+own+", %s (%s) to "+other+", %s (%s) to none, and %s (%s) have no launch in the report.",
-		wording.Count(a.Kernels), wording.Count(a.SameThread), wording.Share(a.SameThread, a.Kernels), wording.Count(a.OtherThread), wording.Share(a.OtherThread, a.Kernels),
-		wording.Count(a.None), wording.Share(a.None, a.Kernels), wording.Count(a.NoLaunch), wording.Share(a.NoLaunch, a.Kernels))
 }
 
 func (p *printer) findings(fs []findings.Finding) {

@@ -13,6 +13,7 @@ import (
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
+	"nsysmem/render/phrase"
 )
 
 func textOf(t *testing.T, rep *findings.Report, width int, color bool) string {
@@ -174,19 +175,19 @@ func TestCSV(t *testing.T) {
 func TestPeakPhase(t *testing.T) {
 	rep := sample.Report(4)
 	tr := rep.Tracks[0]
-	if got := PeakPhase(&tr.Iterations[1]); got != "backward" {
+	if got := tr.Iterations[1].PeakPhase("device"); got != "backward" {
 		t.Errorf("PeakPhase = %q", got)
 	}
 	flat := tr.Iterations[1]
 	flat.Memory.Need = 0
-	if got := PeakPhase(&flat); got != align.AtStart {
+	if got := flat.PeakPhase("device"); got != align.AtStart {
 		t.Errorf("PeakPhase of a flat iteration = %q", got)
 	}
-	it, phase := PeakPlace(tr, &tr.Levels[0])
+	it, phase := tr.PeakPlace(&tr.Levels[0])
 	if it == nil || it.Index != 3 || phase != "backward" {
 		t.Errorf("PeakPlace = %v, %q", it, phase)
 	}
-	if it, _ := PeakPlace(tr, &align.Level{Kind: "device", PeakAt: 1}); it != nil {
+	if it, _ := tr.PeakPlace(&align.Level{Kind: "device", PeakAt: 1}); it != nil {
 		t.Errorf("a peak before all iterations is in %q", it.Name)
 	}
 }
@@ -219,14 +220,14 @@ func TestInferredWords(t *testing.T) {
 	rep := sample.Report(3)
 	tr := rep.Tracks[0]
 	tr.IterationsFrom = align.IterationsFrom{How: "kernels", Confidence: 0.8, Count: 3, Why: "why"}
-	if got := IterationsFromText(tr); !strings.Contains(got, `named "iteration #" here`) || !strings.Contains(got, "how well the repeats match") {
+	if got := phrase.IterationsFrom(tr); !strings.Contains(got, `named "iteration #" here`) || !strings.Contains(got, "how well the repeats match") {
 		t.Error(got)
 	}
-	if got := AttributionText(&rep.Collected, tr); !strings.Contains(got, "an inferred phase") {
+	if got := phrase.Attribution(&rep.Collected, tr); !strings.Contains(got, "an inferred phase") {
 		t.Error(got)
 	}
 	tr.IterationsFrom = align.IterationsFrom{How: "none", Why: "why"}
-	if got := IterationsFromText(tr); !strings.Contains(got, "Mark iterations with NVTX ranges") {
+	if got := phrase.IterationsFrom(tr); !strings.Contains(got, "Mark iterations with NVTX ranges") {
 		t.Error(got)
 	}
 	// Operators' ranges cannot be chosen.

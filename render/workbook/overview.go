@@ -12,7 +12,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 const (
@@ -160,7 +160,7 @@ func (o *overview) source(rep *findings.Report) {
 	o.fact("Nsight Systems", nsys)
 	o.fact("Recorded", strconv.FormatFloat(float64(s.Duration())/1e9, 'f', 3, 64)+" s; times in this workbook count from "+
 		strconv.FormatFloat(float64(s.Start)/1e9, 'f', 9, 64)+" s on the report's clock")
-	o.fact("Clock 0", summary.Date(s.StartUTC))
+	o.fact("Clock 0", phrase.Date(s.StartUTC))
 	o.fact("System", s.OS)
 	var drivers []string
 	if s.Driver != "" {
@@ -171,10 +171,10 @@ func (o *overview) source(rep *findings.Report) {
 	}
 	o.fact("Driver", strings.Join(drivers, ", "))
 	for _, t := range rep.Tracks {
-		o.fact("Traced", summary.TrackName(t))
+		o.fact("Traced", phrase.Track(t))
 	}
-	gaps := map[string]summary.Gap{}
-	for _, g := range summary.Missing(rep.Collected) {
+	gaps := map[string]phrase.Gap{}
+	for _, g := range phrase.Missing(rep.Collected) {
 		gaps[g.What] = g
 	}
 	for _, what := range []string{"device memory", "NVTX ranges", "GPU kernels", "CUDA API calls"} {
@@ -238,14 +238,14 @@ func (o *overview) levels(rep *findings.Report) {
 		column{head: "End (bytes)", as: asCount}, column{head: "Note", as: asLong}), n, func(i int, r *row) {
 		t, j := at(i)
 		l := &t.Levels[j]
-		it, phase := summary.PeakPlace(t, l)
+		it, phase := t.PeakPlace(l)
 		in := "outside iterations"
 		if it != nil {
 			in = it.Name
 			if phase != "" {
 				in += ", " + phase
 			}
-			if summary.InferredNote(t) != "" {
+			if phrase.Inferred(t) != "" {
 				in += " (inferred)"
 			}
 		}
@@ -267,7 +267,7 @@ func (o *overview) levels(rep *findings.Report) {
 		r.int(l.End)
 		r.text(note)
 	})
-	for _, s := range summary.Together(rep) {
+	for _, s := range phrase.Together(rep) {
 		o.fact("Together", s)
 	}
 	for _, t := range rep.Tracks {
@@ -285,7 +285,7 @@ func (o *overview) tracks(rep *findings.Report) {
 	}
 	o.section("Iterations and attribution")
 	for _, t := range rep.Tracks {
-		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+summary.IterationsFromText(t))
+		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+phrase.IterationsFrom(t))
 	}
 	c := &rep.Collected
 	o.table("Tracks", columns(
@@ -322,8 +322,8 @@ type peak struct {
 // level is the use of a row that tells phases apart: what tensors hold where a snapshot says it, for the device level is flat
 // under a cache.
 func (p *peak) level(u *align.Use) *align.MemoryUse {
-	if summary.HasTensorLevels(p.t) {
-		if m := summary.LevelUse(u, "allocated"); m != nil {
+	if p.t.HasTensorLevels() {
+		if m := u.Level("allocated"); m != nil {
 			return m
 		}
 	}
@@ -334,7 +334,7 @@ func (p *peak) level(u *align.Use) *align.MemoryUse {
 func ofLevel(rep *findings.Report) string {
 	with := 0
 	for _, t := range rep.Tracks {
-		if summary.HasTensorLevels(t) {
+		if t.HasTensorLevels() {
 			with++
 		}
 	}

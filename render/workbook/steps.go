@@ -5,7 +5,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
 )
 
@@ -148,8 +148,8 @@ func matrixTable(rep *findings.Report) *table {
 		r.track(tr)
 		r.int(int64(it.Index))
 		r.text(it.Name)
-		r.text(summary.Flags(it))
-		r.text(from(summary.InferredNote(tr) != ""))
+		r.text(phrase.Flags(it))
+		r.text(from(phrase.Inferred(tr) != ""))
 		for range 3 * k {
 			r.none()
 		}

@@ -5,7 +5,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 // The three levels, each with the word that its columns begin with.
@@ -35,9 +35,9 @@ func levelColumns() []column {
 
 // levels takes the columns of levelColumns.
 func (r *row) levels(u *align.Use) {
-	unused, outside, ok := summary.LevelGaps(u)
+	unused, outside, ok := u.Gaps()
 	level := func(kind string) (m *align.MemoryUse, known bool) {
-		if m = summary.LevelUse(u, kind); m == nil {
+		if m = u.Level(kind); m == nil {
 			return &align.MemoryUse{}, false
 		}
 		return m, true
@@ -58,7 +58,7 @@ func (r *row) levels(u *align.Use) {
 
 // leveled is the number of iterations of a track that has the levels of a snapshot.
 func leveled(t *align.Track) int {
-	if !summary.HasTensorLevels(t) {
+	if !t.HasTensorLevels() {
 		return 0
 	}
 	return len(t.Iterations)
@@ -76,9 +76,9 @@ func tensorLevelsTable(rep *findings.Report) *table {
 			r.track(t)
 			r.int(int64(it.Index))
 			r.text(it.Name)
-			r.text(summary.Flags(it))
+			r.text(phrase.Flags(it))
 			r.text(from(t.IterationsFrom.How == "kernels"))
-			r.text(summary.LevelPeakPhase(it, "allocated"))
+			r.text(it.PeakPhase("allocated"))
 			r.levels(&it.Use)
 		},
 	}
@@ -87,7 +87,7 @@ func tensorLevelsTable(rep *findings.Report) *table {
 // tensorPhasesTable has the levels of each phase over the steady iterations.
 func tensorPhasesTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int {
-		if !summary.HasTensorLevels(t) {
+		if !t.HasTensorLevels() {
 			return 0
 		}
 		return len(t.Phases)
@@ -112,7 +112,7 @@ func tensorPhasesTable(rep *findings.Report) *table {
 			r.text(from(p.Inferred))
 			r.int(int64(p.Iterations))
 			level := func(kind string) (med, top *align.MemoryUse, known bool) {
-				med, top = summary.LevelUse(&p.Median, kind), summary.LevelUse(&p.Max, kind)
+				med, top = p.Median.Level(kind), p.Max.Level(kind)
 				if med == nil || top == nil {
 					return &align.MemoryUse{}, &align.MemoryUse{}, false
 				}

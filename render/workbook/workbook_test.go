@@ -23,7 +23,7 @@ import (
 	"nsysmem/internal/fixture"
 	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 var (
@@ -453,7 +453,7 @@ func TestExports(t *testing.T) {
 			if got := len(rows(t, f, "Failed allocations")) - 1; n > 0 && got != n {
 				t.Errorf("%d failed allocations, want %d", got, n)
 			}
-			if len(summary.Missing(rep.Collected)) > 0 && !strings.Contains(string(dump(t, f)), "n/a: not collected") {
+			if len(phrase.Missing(rep.Collected)) > 0 && !strings.Contains(string(dump(t, f)), "n/a: not collected") {
 				t.Error("nothing says what was not collected")
 			}
 		})

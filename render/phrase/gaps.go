@@ -1,4 +1,4 @@
-package summary
+package phrase
 
 import "nsysmem/align"
 
