@@ -113,7 +113,7 @@ func (c *common) keep(rep *align.Report, given string) error {
 		return nil
 	}
 	for _, t := range rep.Tracks {
-		if t.IterationsFrom.How == "pattern" {
+		if t.IterationsFrom.How == align.OriginPattern {
 			return nil
 		}
 	}

@@ -32,8 +32,8 @@ func WriteCSV(w io.Writer, rep *align.Report) error {
 }
 
 // otherLevels lists the levels beside the device level that any row has, in alphabetical order.
-func otherLevels(rep *align.Report) []string {
-	var names []string
+func otherLevels(rep *align.Report) []align.LevelKind {
+	var names []align.LevelKind
 	add := func(u *align.Use) {
 		for i := range u.Other {
 			if !slices.Contains(names, u.Other[i].Level) {
@@ -56,7 +56,7 @@ func otherLevels(rep *align.Report) []string {
 type csvTable struct {
 	out    output
 	c      align.Collected
-	others []string
+	others []align.LevelKind
 	gaps   bool // with what lies between the levels allocated, reserved and traced
 	begun  bool // the row has a cell
 }
@@ -77,7 +77,7 @@ func (t *csvTable) header() {
 	}
 	for _, o := range t.others {
 		for _, f := range memoryFigures {
-			t.text(strings.ReplaceAll(o, " ", "_") + "_" + f.key)
+			t.text(strings.ReplaceAll(string(o), " ", "_") + "_" + f.key)
 		}
 	}
 	if t.gaps {
@@ -112,7 +112,7 @@ func (t *csvTable) row(rep *align.Report, tr *align.Track, it *align.Iteration, 
 		t.text(p.Path)
 		t.int(int64(p.Depth))
 		t.int(int64(p.Calls))
-		if p.Inferred || inferredIterations(tr) {
+		if p.Inferred || tr.IterationsFrom.Inferred() {
 			t.text("inferred")
 		} else {
 			t.text("nvtx")
@@ -125,12 +125,7 @@ func (t *csvTable) row(rep *align.Report, tr *align.Track, it *align.Iteration, 
 	csvFigures(t, &u.GPU, gpuFigures, knowsGPU(&t.c))
 	csvFigures(t, &u.API, apiFigures, t.c.API)
 	for _, name := range t.others {
-		var o *align.MemoryUse
-		for i := range u.Other {
-			if u.Other[i].Level == name {
-				o = &u.Other[i].MemoryUse
-			}
-		}
+		o := u.Level(name)
 		csvFigures(t, o, memoryFigures, t.c.Memory && o != nil)
 	}
 	if t.gaps {
@@ -148,7 +143,7 @@ func (t *csvTable) row(rep *align.Report, tr *align.Track, it *align.Iteration, 
 
 // iterationSource says where a track's iterations come from, in the words that phases use.
 func iterationSource(tr *align.Track) string {
-	if inferredIterations(tr) {
+	if tr.IterationsFrom.Inferred() {
 		return "inferred"
 	}
 	return "nvtx"

@@ -8,25 +8,16 @@ import (
 	"nsysmem/internal/wording"
 )
 
-// LevelUse is a row's use of the level of a kind: "device" is always there where memory was collected; nil where the row
-// has none.
-func LevelUse(u *align.Use, kind string) *align.MemoryUse { return levelUse(u, kind) }
-
 // HasTensorLevels says that a track has the levels allocated and reserved, which come from a snapshot.
 func HasTensorLevels(t *align.Track) bool {
-	a, r := false, false
-	for i := range t.Levels {
-		a = a || t.Levels[i].Kind == "allocated"
-		r = r || t.Levels[i].Kind == "reserved"
-	}
-	return a && r
+	return t.Level(align.LevelAllocated) != nil && t.Level(align.LevelReserved) != nil
 }
 
 // LevelGaps are, at the end of a row, the bytes in the allocator's cache that no tensor uses (reserved less allocated), and
 // the bytes on the device that the allocator does not hold (traced less reserved; static memory is in them). ok is false
 // where the row lacks a level.
 func LevelGaps(u *align.Use) (unused, outside int64, ok bool) {
-	a, r := levelUse(u, "allocated"), levelUse(u, "reserved")
+	a, r := u.Level(align.LevelAllocated), u.Level(align.LevelReserved)
 	if a == nil || r == nil {
 		return 0, 0, false
 	}
@@ -34,8 +25,8 @@ func LevelGaps(u *align.Use) (unused, outside int64, ok bool) {
 }
 
 // LevelPeakPhase is PeakPhase for the level of a kind; empty where the iteration has no such level.
-func LevelPeakPhase(it *align.Iteration, kind string) string {
-	u := levelUse(&it.Use, kind)
+func LevelPeakPhase(it *align.Iteration, kind align.LevelKind) string {
+	u := it.Level(kind)
 	if u == nil {
 		return ""
 	}
@@ -89,7 +80,7 @@ func SettingsText(ten *align.Tensors) string {
 // InferredNote is what is said beside a track's iterations and phases where some of them were found in the GPU work; empty
 // where all come from ranges of the program.
 func InferredNote(t *align.Track) string {
-	if inferredIterations(t) {
+	if t.IterationsFrom.Inferred() {
 		return "iterations and phases are inferred from the GPU work, not from ranges of the program"
 	}
 	for i := range t.Iterations {
@@ -102,9 +93,6 @@ func InferredNote(t *align.Track) string {
 	return ""
 }
 
-// inferredIterations says that a track's iterations were found in the GPU work.
-func inferredIterations(t *align.Track) bool { return t.IterationsFrom.How == "kernels" }
-
 // From says for an iteration of a track, by its place, and the path of a phase in it where the two come from: "nvtx" or
 // "inferred"; empty for no iteration and no phase, so that a range outside of iterations is "nvtx".
 func From(t *align.Track, place int, path string) string {
@@ -114,7 +102,7 @@ func From(t *align.Track, place int, path string) string {
 		return ""
 	case it == nil:
 		return "nvtx"
-	case inferredIterations(t):
+	case t.IterationsFrom.Inferred():
 		return "inferred"
 	}
 	for i := range it.Phases {

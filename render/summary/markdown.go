@@ -93,7 +93,7 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 		for i := range t.Levels {
 			l := &t.Levels[i]
 			it, phase := PeakPlace(t, l)
-			m.row(md(l.Kind), md(placeText(it, phase)), wording.Bytes(l.Peak), wording.Bytes(l.End), countText(l.Allocs), countText(l.Frees),
+			m.row(md(string(l.Kind)), md(placeText(it, phase)), wording.Bytes(l.Peak), wording.Bytes(l.End), countText(l.Allocs), countText(l.Frees),
 				known(m.c.API, countText(l.FailedAllocs)))
 		}
 		if p := t.Pool; p != nil {

@@ -31,7 +31,7 @@ func PeakPlace(t *align.Track, l *align.Level) (*align.Iteration, string) {
 
 // phaseAt finds the innermost phase that has the given peak of a level at the given time. A phase that merely spans
 // the time, between two of its calls, has its own peak elsewhere and is passed over.
-func phaseAt(it *align.Iteration, kind string, peak, at int64) string {
+func phaseAt(it *align.Iteration, kind align.LevelKind, peak, at int64) string {
 	if len(it.Phases) == 0 {
 		return ""
 	}
@@ -41,24 +41,11 @@ func phaseAt(it *align.Iteration, kind string, peak, at int64) string {
 		if p.Path == align.OtherPhase || p.Depth <= depth {
 			continue
 		}
-		if u := levelUse(&p.Use, kind); u != nil && u.Peak == peak && u.PeakAt == at {
+		if u := p.Level(kind); u != nil && u.Peak == peak && u.PeakAt == at {
 			path, depth = p.Path, p.Depth
 		}
 	}
 	return path
-}
-
-// levelUse is the use of the level of a kind; nil where the row has none.
-func levelUse(u *align.Use, kind string) *align.MemoryUse {
-	if kind == "device" {
-		return &u.Memory
-	}
-	for i := range u.Other {
-		if u.Other[i].Level == kind {
-			return &u.Other[i].MemoryUse
-		}
-	}
-	return nil
 }
 
 // thinned says which rows of a long list are shown.

@@ -107,7 +107,7 @@ func (m *markdown) levels(t *align.Track) {
 			if n > 0 && show.rows[n-1] != i-1 {
 				m.row(append([]string{fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))}, make([]string, 10)...)...)
 			}
-			a, r := levelUse(&it.Use, "allocated"), levelUse(&it.Use, "reserved")
+			a, r := it.Level(align.LevelAllocated), it.Level(align.LevelReserved)
 			unused, outside, ok := LevelGaps(&it.Use)
 			m.row(md(it.Name), md(LevelPeakPhase(it, "allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
 				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, wording.Bytes(unused)), known(ok, wording.Bytes(outside)), Flags(it))
@@ -119,8 +119,8 @@ func (m *markdown) levels(t *align.Track) {
 		m.begin(1, "Phase", "Allocated peak", "Allocated need", "Allocated net (median)", "Reserved peak", "Reserved need", "Traced peak", "Traced need")
 		for i := range t.Phases {
 			p := &t.Phases[i]
-			a, r, net := levelUse(&p.Max, "allocated"), levelUse(&p.Max, "reserved"), "n/a"
-			if u := levelUse(&p.Median, "allocated"); u != nil {
+			a, r, net := p.Max.Level(align.LevelAllocated), p.Max.Level(align.LevelReserved), "n/a"
+			if u := p.Median.Level(align.LevelAllocated); u != nil {
 				net = wording.SignedBytes(u.Net)
 			}
 			name := md(p.Path)

@@ -223,7 +223,7 @@ func TestRuns(t *testing.T) {
 			for _, want := range []string{
 				countText(tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static) + " bytes",
 				wording.Bytes(tr.Tensors.Peak.Bytes),
-				wording.Bytes(LevelUse(&tr.Iterations[len(tr.Iterations)-1].Use, "allocated").Peak),
+				wording.Bytes(tr.Iterations[len(tr.Iterations)-1].Level(align.LevelAllocated).Peak),
 				ClockText(tr.Tensors.Clock),
 			} {
 				if !strings.Contains(text, want) {

@@ -131,7 +131,7 @@ func (p *printer) levels(rep *align.Report, t *align.Track) {
 		if l.Partial {
 			low = "≥ "
 		}
-		kind.cells = append(kind.cells, clean(l.Kind))
+		kind.cells = append(kind.cells, clean(string(l.Kind)))
 		peak.cells = append(peak.cells, low+wording.Bytes(l.Peak))
 		at.cells = append(at.cells, wording.Duration(l.PeakAt-rep.Source.Start))
 		it, phase := PeakPlace(t, l)
@@ -210,7 +210,7 @@ func IterationsFromText(t *align.Track) string {
 		s += fmt.Sprintf(" in domain %q", f.Domain)
 	}
 	s += ", confidence " + strconv.FormatFloat(f.Confidence, 'f', 2, 64)
-	if inferredIterations(t) {
+	if t.IterationsFrom.Inferred() {
 		s += " (how well the repeats match: 1 where all are the same)"
 	}
 	s += why + "."
@@ -517,7 +517,7 @@ func AttributionText(c *align.Collected, t *align.Track) string {
 		return "no kernels traced one by one"
 	}
 	own, other := "a range on the thread that launched them", "one open on the thread of the iterations"
-	if inferredIterations(t) {
+	if t.IterationsFrom.Inferred() {
 		own = "an inferred phase, or a range on the thread that launched them"
 	}
 	return fmt.Sprintf("of %s kernels, %s (%s) belong to "+own+", %s (%s) to "+other+", %s (%s) to none, and %s (%s) have no launch in the report.",

@@ -110,8 +110,8 @@ func cellText(s string) string {
 }
 
 // phaseText names the phase of an event: a path, or what stands for none.
-func phaseText(path, where string) string {
-	if where == "none" || path == "" && where != "iteration" {
+func phaseText(path string, where align.Where) string {
+	if where == align.InNone || path == "" && where != align.InIteration {
 		return "(no range)"
 	}
 	return path

@@ -60,7 +60,7 @@ func iterationsTable(rep *align.Report) *table {
 			r.int(int64(it.Index))
 			r.text(it.Name)
 			r.text(summary.Flags(it))
-			r.text(from(t.IterationsFrom.How == "kernels"))
+			r.text(from(t.IterationsFrom.Inferred()))
 			if c.Memory {
 				r.text(summary.PeakPhase(it))
 			} else {
@@ -295,7 +295,7 @@ func phaseRowsTable(rep *align.Report) *table {
 			r.int(int64(it.Index))
 			r.text(p.Path)
 			r.int(int64(p.Depth))
-			r.text(from(p.Inferred || t.IterationsFrom.How == "kernels"))
+			r.text(from(p.Inferred || t.IterationsFrom.Inferred()))
 			r.int(int64(p.Calls))
 			r.ms(true, p.Start-rep.Source.Start)
 			r.ms(true, p.Duration)

@@ -8,7 +8,10 @@ import (
 )
 
 // The three levels, each with the word that its columns begin with.
-var threeLevels = []struct{ kind, word string }{{"allocated", "Allocated"}, {"reserved", "Reserved"}, {"device", "Traced"}}
+var threeLevels = []struct {
+	kind align.LevelKind
+	word string
+}{{align.LevelAllocated, "Allocated"}, {align.LevelReserved, "Reserved"}, {align.LevelDevice, "Traced"}}
 
 // Columns of the sheet Tensor levels that the Overview's chart shows.
 const (
@@ -35,8 +38,8 @@ func levelColumns() []column {
 // levels takes the columns of levelColumns.
 func (r *row) levels(u *align.Use) {
 	unused, outside, ok := summary.LevelGaps(u)
-	level := func(kind string) (m *align.MemoryUse, known bool) {
-		if m = summary.LevelUse(u, kind); m == nil {
+	level := func(kind align.LevelKind) (m *align.MemoryUse, known bool) {
+		if m = u.Level(kind); m == nil {
 			return &align.MemoryUse{}, false
 		}
 		return m, true
@@ -76,7 +79,7 @@ func tensorLevelsTable(rep *align.Report) *table {
 			r.int(int64(it.Index))
 			r.text(it.Name)
 			r.text(summary.Flags(it))
-			r.text(from(t.IterationsFrom.How == "kernels"))
+			r.text(from(t.IterationsFrom.Inferred()))
 			r.text(summary.LevelPeakPhase(it, "allocated"))
 			r.levels(&it.Use)
 		},
@@ -110,8 +113,8 @@ func tensorPhasesTable(rep *align.Report) *table {
 			r.int(int64(p.Depth))
 			r.text(from(p.Inferred))
 			r.int(int64(p.Iterations))
-			level := func(kind string) (med, top *align.MemoryUse, known bool) {
-				med, top = summary.LevelUse(&p.Median, kind), summary.LevelUse(&p.Max, kind)
+			level := func(kind align.LevelKind) (med, top *align.MemoryUse, known bool) {
+				med, top = p.Median.Level(kind), p.Max.Level(kind)
 				if med == nil || top == nil {
 					return &align.MemoryUse{}, &align.MemoryUse{}, false
 				}
@@ -159,7 +162,7 @@ func tensorPhaseRowsTable(rep *align.Report) *table {
 			r.int(int64(it.Index))
 			r.text(p.Path)
 			r.int(int64(p.Depth))
-			r.text(from(p.Inferred || t.IterationsFrom.How == "kernels"))
+			r.text(from(p.Inferred || t.IterationsFrom.Inferred()))
 			r.int(int64(p.Calls))
 			r.levels(&p.Use)
 		},
