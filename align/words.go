@@ -57,16 +57,3 @@ func LevelOf(levels []Level, kind LevelKind) *Level {
 
 // Level is the track's level of a kind; nil where it has no events.
 func (t *Track) Level(kind LevelKind) *Level { return LevelOf(t.Levels, kind) }
-
-// Level is the use of the level of a kind; nil where the track has none beside the device level.
-func (u *Use) Level(kind LevelKind) *MemoryUse {
-	if kind == LevelDevice {
-		return &u.Memory
-	}
-	for i := range u.Other {
-		if u.Other[i].Level == kind {
-			return &u.Other[i].MemoryUse
-		}
-	}
-	return nil
-}

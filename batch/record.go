@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/summary"
 )
 
@@ -84,10 +85,10 @@ type iteration struct {
 }
 
 // newRecord makes the record of an aligned report. ranks are those that the report itself gives its processes, by pid.
-func newRecord(in Input, rep *align.Report, ranks map[int64]int64) *record {
+func newRecord(in Input, rep *findings.Report, ranks map[int64]int64) *record {
 	r := &record{recordHead: recordHead{Input: in, Source: rep.Source, Collected: rep.Collected}}
 	for _, f := range rep.Findings {
-		r.Findings = append(r.Findings, f.Severity+": "+f.Text)
+		r.Findings = append(r.Findings, string(f.Severity)+": "+f.Text)
 	}
 	for _, w := range rep.Warnings {
 		r.Warnings = append(r.Warnings, w.Text)

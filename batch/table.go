@@ -8,6 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 )
 
 // The data set. Each table is a folder of partitions run=NAME, so that the run is a column for those who read it. Sizes
@@ -143,7 +144,7 @@ type allocationRow struct {
 }
 
 // tables writes a run's partitions of the data set.
-func tables(rep *align.Report, rec *record, o *Options, s *stage) error {
+func tables(rep *findings.Report, rec *record, o *Options, s *stage) error {
 	owners := make([]owner, len(rep.Tracks))
 	for i := range rec.Tracks {
 		t := &rec.Tracks[i]

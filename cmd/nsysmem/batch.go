@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/batch"
 	"nsysmem/internal/export"
 )
@@ -130,13 +131,14 @@ func (c *common) batchOptions(f *batchFlags) (batch.Options, error) {
 		o.RankPattern = regexp.MustCompile(f.rank)
 	}
 	base := c.options()
-	o.Analyze = func(ctx context.Context, r *export.Report, given string, opts align.Options) (*align.Report, error) {
+	o.Analyze = func(ctx context.Context, r *export.Report, given string, opts align.Options) (*findings.Report, error) {
 		all := base
 		all.Blocks, all.Kernels, all.Spans = opts.Blocks, opts.Kernels, opts.Spans
-		rep, err := align.Analyze(ctx, r.DB, all)
+		aligned, err := align.Analyze(ctx, r.DB, all)
 		if err != nil {
 			return nil, err
 		}
+		rep := findings.Of(aligned)
 		if err := c.keep(rep, given); err != nil {
 			return nil, err
 		}

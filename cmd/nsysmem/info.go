@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/nsysdb"
 	"nsysmem/render/summary"
 	"nsysmem/torchmem"
@@ -79,7 +80,7 @@ func (c *common) info(cmd *cobra.Command, path, format string) error {
 }
 
 // describe gathers what a report holds.
-func describe(db *opened, rep *align.Report) (*summary.Info, error) {
+func describe(db *opened, rep *findings.Report) (*summary.Info, error) {
 	meta := db.Meta()
 	info := &summary.Info{Source: rep.Source, Families: rep.Families, Findings: rep.Findings, Warnings: rep.Warnings}
 	if st, err := os.Stat(db.given); err == nil {
@@ -113,7 +114,7 @@ func describe(db *opened, rep *align.Report) (*summary.Info, error) {
 }
 
 // describeSnapshot gathers what a snapshot holds, and which track each of its devices goes with.
-func describeSnapshot(path string, snap *torchmem.Snapshot, rep *align.Report, trouble string) *summary.SnapshotInfo {
+func describeSnapshot(path string, snap *torchmem.Snapshot, rep *findings.Report, trouble string) *summary.SnapshotInfo {
 	out := &summary.SnapshotInfo{File: path, Settings: "n/a: the snapshot does not say", Annotations: len(snap.Annotations), Trouble: trouble}
 	if snap.Settings.Known {
 		out.Settings = "the defaults"
@@ -168,7 +169,7 @@ func agreement(t *align.Track) string {
 	return note
 }
 
-func contents(db *opened, rep *align.Report, nvtx int64) []summary.Content {
+func contents(db *opened, rep *findings.Report, nvtx int64) []summary.Content {
 	how := make(map[string]string)
 	for _, g := range summary.Missing(rep.Collected) {
 		how[g.What] = g.How
@@ -216,7 +217,7 @@ func settings(meta *nsysdb.Meta) []summary.Setting {
 }
 
 // processes lists the processes with CUDA work.
-func processes(meta *nsysdb.Meta, rep *align.Report) []summary.Process {
+func processes(meta *nsysdb.Meta, rep *findings.Report) []summary.Process {
 	byPID := make(map[int64]*summary.Process)
 	var pids []int64
 	for _, t := range rep.Tracks {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/plot"
 	"nsysmem/render/summary"
 	"nsysmem/torchmem"
@@ -187,7 +188,7 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 	if rep != nil {
 		c.warnings(rep, nil)
 	}
-	var doubts []align.Warning
+	var doubts []findings.Warning
 	if picture != "" {
 		err = f.out.write(ctx, picture, path, c.s.out, func(out io.Writer) (err error) {
 			doubts, err = plot.WriteWhatIf(out, strings.TrimPrefix(strings.ToLower(filepath.Ext(picture)), "."), w, f.picture)
@@ -222,13 +223,13 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 }
 
 // compareSettings reads snapshot and report and simulates. The report is nil without --report.
-func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlags) (*align.WhatIf, *align.Report, error) {
+func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlags) (*align.WhatIf, *findings.Report, error) {
 	o := align.WhatIfOptions{Name: path, Device: -1, Confs: f.confs, Sweep: f.sweep, Capacity: f.bytes}
 	if c.hasDevice {
 		o.Device = c.device
 	}
 	c.snapshot = path
-	var rep *align.Report
+	var rep *findings.Report
 	if f.report == "" {
 		var opts align.Options
 		if err := c.readSnapshot(ctx, &opts); err != nil {
@@ -260,7 +261,7 @@ func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlag
 }
 
 // joinedTrack is the track that the snapshot belongs to; of several, the one that reserved most.
-func joinedTrack(rep *align.Report) *align.Track {
+func joinedTrack(rep *findings.Report) *align.Track {
 	var out *align.Track
 	most := int64(-1)
 	for _, t := range rep.Tracks {
@@ -275,7 +276,7 @@ func joinedTrack(rep *align.Report) *align.Track {
 }
 
 // sweepTracks compares settings for each track that the snapshot was joined with, at the size of its card.
-func (c *common) sweepTracks(ctx context.Context, path string, rep *align.Report) ([]*align.WhatIf, error) {
+func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Report) ([]*align.WhatIf, error) {
 	var out []*align.WhatIf
 	p := newProgress(c, path)
 	defer p.done()

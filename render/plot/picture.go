@@ -11,13 +11,14 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
 // A picture is being drawn.
 type picture struct {
 	*painter
-	rep     *align.Report
+	rep     *findings.Report
 	track   *align.Track
 	view    *view
 	palette *palette

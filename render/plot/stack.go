@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -47,7 +48,7 @@ var (
 const stackNames = "category, phase, kind or none"
 
 // pickStack says how the tensors are stacked: as the user wants, else by category where there are any tensors.
-func (v *view) pickStack(rep *align.Report, track *align.Track, o Options) error {
+func (v *view) pickStack(rep *findings.Report, track *align.Track, o Options) error {
 	ten := track.Tensors
 	switch o.Stack {
 	case "":

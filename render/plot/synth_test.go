@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 )
 
 const (
@@ -14,7 +15,7 @@ const (
 
 // synth builds reports from events, so that levels, iterations and curves agree with each other.
 type synth struct {
-	rep    *align.Report
+	rep    *findings.Report
 	track  *align.Track
 	events map[align.LevelKind][]event // by kind, in time order
 }
@@ -27,11 +28,11 @@ type event struct {
 func newSynth(name string) *synth {
 	t := &align.Track{PID: 470, Process: "python3", DeviceName: "NVIDIA H200", DeviceTotal: 150109880320}
 	return &synth{
-		rep: &align.Report{
+		rep: &findings.Report{Report: &align.Report{
 			Source:    align.Source{Path: "/data/" + name, Start: 0, End: 20_000 * ms},
 			Collected: align.Collected{Memory: true, NVTX: true, Kernels: true, API: true},
 			Tracks:    []*align.Track{t},
-		},
+		}},
 		track:  t,
 		events: map[align.LevelKind][]event{},
 	}
@@ -206,6 +207,6 @@ func stopped() *synth {
 		s.track.Failed = append(s.track.Failed, align.FailedAlloc{Time: f.Start + int64(k+2)*15*ms, Call: "cudaMalloc", Return: 2, Iteration: it, Phase: "forward/decoder"})
 	}
 	sort.Slice(s.track.Failed, func(i, j int) bool { return s.track.Failed[i].Time < s.track.Failed[j].Time })
-	s.rep.Warnings = []align.Warning{{Code: "truncated", Text: "the last iteration ends in backward, without the optimizer that the others have"}}
+	s.rep.Warnings = []findings.Warning{{Code: "truncated", Text: "the last iteration ends in backward, without the optimizer that the others have"}}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -25,8 +26,8 @@ type Info struct {
 	Families   []align.Family
 	Snapshot   *SnapshotInfo // nil where none was given
 	Notes      []string      // such as how well inferred phases agree with annotated ones
-	Findings   []align.Finding
-	Warnings   []align.Warning // those of the profiler itself too
+	Findings   []findings.Finding
+	Warnings   []findings.Warning // those of the profiler itself too
 }
 
 // A Content is one kind of data that a report may hold.

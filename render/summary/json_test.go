@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/internal/sample"
 )
 
@@ -21,7 +22,7 @@ func golden(t *testing.T, name string, got []byte) {
 	sample.Golden(t, *update, name, got)
 }
 
-func jsonOf(t *testing.T, rep *align.Report) ([]byte, map[string]any) {
+func jsonOf(t *testing.T, rep *findings.Report) ([]byte, map[string]any) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WriteJSON(&b, rep); err != nil {
@@ -136,7 +137,9 @@ func TestJSONNotCollected(t *testing.T) {
 func TestJSONHostile(t *testing.T) {
 	rep := sample.Report(len(sample.Hostile))
 	sample.Hurt(rep)
-	rep.Findings[0].Evidence["nan"] = func() {}
+	rep.Findings[0].Evidence = struct {
+		NaN func() `json:"nan"`
+	}{}
 	b, v := jsonOf(t, rep)
 	for i, name := range sample.Hostile {
 		if got, want := at(t, v, "tracks", 0, "iterations", i, "name"), strings.ToValidUTF8(name, "\ufffd"); got != want {
@@ -201,7 +204,7 @@ func TestWriteError(t *testing.T) {
 
 func TestJSONAllocations(t *testing.T) {
 	few, many := sample.Report(10), sample.Report(1010)
-	count := func(rep *align.Report) float64 {
+	count := func(rep *findings.Report) float64 {
 		return testing.AllocsPerRun(3, func() {
 			if err := WriteJSON(discard{}, rep); err != nil {
 				t.Fatal(err)

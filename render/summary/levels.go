@@ -16,25 +16,10 @@ func HasTensorLevels(t *align.Track) bool {
 // LevelGaps are, at the end of a row, the bytes in the allocator's cache that no tensor uses (reserved less allocated), and
 // the bytes on the device that the allocator does not hold (traced less reserved; static memory is in them). ok is false
 // where the row lacks a level.
-func LevelGaps(u *align.Use) (unused, outside int64, ok bool) {
-	a, r := u.Level(align.LevelAllocated), u.Level(align.LevelReserved)
-	if a == nil || r == nil {
-		return 0, 0, false
-	}
-	return r.End - a.End, u.Memory.End - r.End, true
-}
+func LevelGaps(u *align.Use) (unused, outside int64, ok bool) { return u.Gaps() }
 
 // LevelPeakPhase is PeakPhase for the level of a kind; empty where the iteration has no such level.
-func LevelPeakPhase(it *align.Iteration, kind align.LevelKind) string {
-	u := it.Level(kind)
-	if u == nil {
-		return ""
-	}
-	if u.Need == 0 && len(it.Phases) > 0 {
-		return AtStart
-	}
-	return phaseAt(it, kind, u.Peak, u.PeakAt)
-}
+func LevelPeakPhase(it *align.Iteration, kind align.LevelKind) string { return it.PeakPhase(kind) }
 
 // TensorsText says in a sentence where a track's tensors come from.
 func TensorsText(ten *align.Tensors) string {
@@ -80,7 +65,7 @@ func SettingsText(ten *align.Tensors) string {
 // InferredNote is what is said beside a track's iterations and phases where some of them were found in the GPU work; empty
 // where all come from ranges of the program.
 func InferredNote(t *align.Track) string {
-	if t.IterationsFrom.Inferred() {
+	if inferredIterations(t) {
 		return "iterations and phases are inferred from the GPU work, not from ranges of the program"
 	}
 	for i := range t.Iterations {
@@ -93,6 +78,9 @@ func InferredNote(t *align.Track) string {
 	return ""
 }
 
+// inferredIterations says that a track's iterations were found in the GPU work.
+func inferredIterations(t *align.Track) bool { return t.IterationsFrom.Inferred() }
+
 // From says for an iteration of a track, by its place, and the path of a phase in it where the two come from: "nvtx" or
 // "inferred"; empty for no iteration and no phase, so that a range outside of iterations is "nvtx".
 func From(t *align.Track, place int, path string) string {
@@ -102,7 +90,7 @@ func From(t *align.Track, place int, path string) string {
 		return ""
 	case it == nil:
 		return "nvtx"
-	case t.IterationsFrom.Inferred():
+	case inferredIterations(t):
 		return "inferred"
 	}
 	for i := range it.Phases {

@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/tables"
 )
 
 // WriteMarkdown writes the report as tables in GitHub's Markdown, such as for an issue or a pull request. Long lists of
 // iterations are thinned as in WriteText. The error is the writer's.
-func WriteMarkdown(w io.Writer, rep *align.Report) error {
+func WriteMarkdown(w io.Writer, rep *findings.Report) error {
 	m := &markdown{out: output{w: w}, c: rep.Collected}
 	m.line("# " + md(rep.Source.Path))
 	m.line("")
@@ -36,7 +38,7 @@ func WriteMarkdown(w io.Writer, rep *align.Report) error {
 		m.head(2, "Findings")
 		for i := range rep.Findings {
 			f := &rep.Findings[i]
-			s := "- **" + md(f.Severity) + "**: " + md(f.Text)
+			s := "- **" + md(string(f.Severity)) + "**: " + md(f.Text)
 			if f.Advice != "" {
 				s += " → " + md(f.Advice)
 			}
@@ -84,9 +86,44 @@ func (m *markdown) begin(texts int, heads ...string) {
 	m.row(rule...)
 }
 
+// markdownTable writes a table, with the line gaps[i] before row i.
+func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps map[int]string) {
+	line := make([]string, len(cols))
+	for i := range cols {
+		line[i] = cols[i].Head
+	}
+	m.row(line...)
+	for i := range cols {
+		line[i] = "---:"
+		if cols[i].Unit.Left() {
+			line[i] = "---"
+		}
+	}
+	m.row(line...)
+	for n, r := range rows {
+		if gaps[n] != "" {
+			clear(line)
+			line[0] = gaps[n]
+			m.row(line...)
+		}
+		for i := range cols {
+			cell := cols[i].Cell(r)
+			switch {
+			case !cell.Known && cols[i].Blank:
+				line[i] = ""
+			case cell.Known && cols[i].Unit.Left():
+				line[i] = md(cell.Read())
+			default:
+				line[i] = cell.Read()
+			}
+		}
+		m.row(line...)
+	}
+}
+
 func (m *markdown) bytes(v int64) string { return known(m.c.Memory, wording.Bytes(v)) }
 
-func (m *markdown) track(rep *align.Report, t *align.Track) {
+func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	m.head(2, md(TrackName(t)))
 	if m.c.Memory {
 		m.begin(2, "Memory traced", "Peak in", "Peak", "End", "Allocs", "Frees", "Failed")
@@ -106,18 +143,12 @@ func (m *markdown) track(rep *align.Report, t *align.Track) {
 	m.line("Iterations: " + md(IterationsFromText(t)))
 	if len(t.Iterations) > 0 {
 		m.head(3, "Iterations")
-		m.begin(2, "Iteration", "Peak phase", "Start", "End", "Net", "Peak", "Need", "Time", "Kernels", "Kernel time", "Note")
 		show := thin(t.Iterations, textIterations)
+		steps := make([]*tables.Step, len(show.rows))
 		for n, i := range show.rows {
-			it := &t.Iterations[i]
-			if n > 0 && show.rows[n-1] != i-1 {
-				m.row(append([]string{fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))}, make([]string, 10)...)...)
-			}
-			u := &it.Memory
-			m.row(md(it.Name), md(PeakPhase(it)), m.bytes(u.Start), m.bytes(u.End), known(m.c.Memory, wording.SignedBytes(u.Net)), m.bytes(u.Peak),
-				m.bytes(u.Need), wording.Duration(it.End-it.Start), known(m.c.Kernels, countText(it.GPU.Kernels)),
-				known(m.c.Kernels, wording.Duration(it.GPU.KernelNS)), Flags(it))
+			steps[n] = tables.StepOf(rep.Report, t, &t.Iterations[i], nil)
 		}
+		markdownTable(m, tables.Iterations.Columns(tables.Markdown), steps, show.gaps())
 		m.inferred(t)
 	}
 	if len(t.Phases) > 0 {

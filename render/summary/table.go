@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/width"
+
+	"nsysmem/render/tables"
 )
 
 // A column of a text table.
@@ -27,6 +29,27 @@ type textTable struct {
 func (t *textTable) add(c column) *column {
 	t.cols = append(t.cols, &c)
 	return t.cols[len(t.cols)-1]
+}
+
+// laidOut lays a table out as text: a line for each row.
+func laidOut[R any](cols []tables.Column[R], rows []R) *textTable {
+	tab := &textTable{}
+	for i := range cols {
+		c := &cols[i]
+		col := tab.add(column{head: c.Head, over: c.Over, left: c.Unit.Left(), rank: c.Rank, min: c.Min})
+		for _, r := range rows {
+			cell := c.Cell(r)
+			switch {
+			case !cell.Known && c.Blank:
+				col.cells = append(col.cells, "")
+			case cell.Known && (c.Unit == tables.Words || c.Unit == tables.Long):
+				col.cells = append(col.cells, clean(cell.Text))
+			default:
+				col.cells = append(col.cells, cell.Read())
+			}
+		}
+	}
+	return tab
 }
 
 // gap is what parts two columns.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -28,7 +29,7 @@ func peakOf(u *align.MemoryUse) int64 { return u.Peak }
 func needOf(u *align.MemoryUse) int64 { return u.Need }
 
 // tensors writes what printer.tensors does.
-func (m *markdown) tensors(rep *align.Report, t *align.Track) {
+func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 	ten := t.Tensors
 	if ten == nil {
 		if t.Theory != nil {
@@ -150,7 +151,7 @@ func (m *markdown) holding(h *align.Holding) {
 	}
 }
 
-func (m *markdown) caches(rep *align.Report, t *align.Track, list []*align.Cache) {
+func (m *markdown) caches(rep *findings.Report, t *align.Track, list []*align.Cache) {
 	m.begin(1, "In", "At", "Request", "Free", "Largest free", "Stuck", "Allocated", "Reserved", "Free on the card")
 	for _, c := range list {
 		device := ""

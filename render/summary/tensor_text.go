@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -25,7 +26,7 @@ func (p *printer) inferred(t *align.Track) {
 }
 
 // tensors writes what a snapshot, or a program without a caching allocator, tells of the track's tensors.
-func (p *printer) tensors(rep *align.Report, t *align.Track) {
+func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 	ten := t.Tensors
 	if ten == nil {
 		if t.Theory != nil {
@@ -280,7 +281,7 @@ func (p *printer) holding(h *align.Holding) {
 	}
 }
 
-func (p *printer) failures(rep *align.Report, t *align.Track) {
+func (p *printer) failures(rep *findings.Report, t *align.Track) {
 	ten := t.Tensors
 	from := max(len(ten.Failures)-textFailures, 0)
 	if from > 0 {
@@ -298,7 +299,7 @@ func (p *printer) failures(rep *align.Report, t *align.Track) {
 	p.holding(last)
 }
 
-func (p *printer) caches(rep *align.Report, t *align.Track, list []*align.Cache) {
+func (p *printer) caches(rep *findings.Report, t *align.Track, list []*align.Cache) {
 	tab := &textTable{}
 	at := tab.add(column{head: "at", rank: 5})
 	in := tab.add(column{head: "in", left: true, min: 16, rank: 2})
@@ -405,7 +406,7 @@ func FragmentationText(t *align.Track) string {
 	return s
 }
 
-func (p *printer) fragmentation(rep *align.Report, t *align.Track) {
+func (p *printer) fragmentation(rep *findings.Report, t *align.Track) {
 	ten := t.Tensors
 	p.para("  ", FragmentationText(t))
 	var list []*align.Cache

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
 )
 
-func tensorSample() *align.Report {
+func tensorSample() *findings.Report {
 	rep := sample.Report(4)
 	sample.Tensors(rep)
 	return rep
@@ -52,7 +52,9 @@ func TestTensorsHostile(t *testing.T) {
 	if err := WriteMarkdown(&b, rep); err != nil {
 		t.Fatal(err)
 	}
-	rep.Findings = append(rep.Findings, align.Finding{ID: "x", Evidence: map[string]any{"name": "\u009b\u202e"}})
+	rep.Findings = append(rep.Findings, findings.Finding{ID: "x", Evidence: struct {
+		Name string `json:"name"`
+	}{"\u009b\u202e"}})
 	var j bytes.Buffer
 	if err := WriteJSON(&j, rep); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/tables"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 // failed allocations, how all that was found, findings and warnings. Tables lose their least important columns where the
 // terminal is narrow, and say so. Names never bring control characters along. With color, escape sequences mark heads and
 // severities. The error is the writer's.
-func WriteText(w io.Writer, rep *align.Report, width int, color bool) error {
+func WriteText(w io.Writer, rep *findings.Report, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.source(&rep.Source)
 	for _, g := range Missing(rep.Collected) {
@@ -84,14 +86,14 @@ func TrackName(t *align.Track) string {
 	return name
 }
 
-func (p *printer) track(rep *align.Report, t *align.Track) {
+func (p *printer) track(rep *findings.Report, t *align.Track) {
 	c := &rep.Collected
 	p.head(TrackName(t))
 	p.levels(rep, t)
 	p.iterationsFrom(rep, t)
 	if len(t.Iterations) > 0 {
 		p.head("Iterations")
-		p.iterations(c, t)
+		p.iterations(rep, t)
 	}
 	if len(t.Phases) > 0 {
 		p.head("Phases (median and highest over the steady iterations)")
@@ -110,7 +112,7 @@ func (p *printer) track(rep *align.Report, t *align.Track) {
 	p.para("Attribution: ", AttributionText(c, t))
 }
 
-func (p *printer) levels(rep *align.Report, t *align.Track) {
+func (p *printer) levels(rep *findings.Report, t *align.Track) {
 	if !rep.Collected.Memory {
 		p.para("  ", "device memory: n/a, not collected")
 		return
@@ -237,7 +239,7 @@ func IterationsFromText(t *align.Track) string {
 	return s
 }
 
-func (p *printer) iterationsFrom(rep *align.Report, t *align.Track) {
+func (p *printer) iterationsFrom(rep *findings.Report, t *align.Track) {
 	p.blank()
 	p.para("Iterations: ", IterationsFromText(t))
 	var others []string
@@ -285,44 +287,13 @@ func Flags(it *align.Iteration) string {
 	return ""
 }
 
-func (p *printer) iterations(c *align.Collected, t *align.Track) {
-	tab := &textTable{}
-	index := tab.add(column{head: "#"})
-	name := tab.add(column{head: "name", left: true, rank: 12, min: 10}) // the number tells it, mostly
-	start := tab.add(column{head: "start", rank: 3})
-	end := tab.add(column{head: "end", rank: 2})
-	net := tab.add(column{head: "net", rank: 7}) // end less start
-	peak := tab.add(column{head: "peak"})
-	need := tab.add(column{head: "need", rank: 4})
-	phase := tab.add(column{head: "peak phase", left: true, rank: 6, min: 10})
-	dur := tab.add(column{head: "time", rank: 11})
-	kernels := tab.add(column{head: "kernels", rank: 10})
-	kernelNS := tab.add(column{head: "kernel time", rank: 8})
-	graphs := graphColumn(tab)
-	flag := tab.add(column{head: "", left: true, rank: 1})
+func (p *printer) iterations(rep *findings.Report, t *align.Track) {
 	show := thin(t.Iterations, textIterations)
-	gaps := map[int]string{}
+	steps := make([]*tables.Step, len(show.rows))
 	for n, i := range show.rows {
-		it := &t.Iterations[i]
-		if n > 0 && show.rows[n-1] != i-1 {
-			gaps[n] = fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))
-		}
-		m := &it.Memory
-		index.cells = append(index.cells, strconv.Itoa(it.Index))
-		name.cells = append(name.cells, clean(it.Name))
-		start.cells = append(start.cells, known(c.Memory, wording.Bytes(m.Start)))
-		end.cells = append(end.cells, known(c.Memory, wording.Bytes(m.End)))
-		net.cells = append(net.cells, known(c.Memory, wording.SignedBytes(m.Net)))
-		peak.cells = append(peak.cells, known(c.Memory, wording.Bytes(m.Peak)))
-		need.cells = append(need.cells, known(c.Memory, wording.Bytes(m.Need)))
-		phase.cells = append(phase.cells, known(c.Memory, clean(PeakPhase(it))))
-		dur.cells = append(dur.cells, wording.Duration(it.End-it.Start))
-		kernels.cells = append(kernels.cells, known(c.Kernels, countText(it.GPU.Kernels)))
-		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, wording.Duration(it.GPU.KernelNS)))
-		graphs.cells = append(graphs.cells, graphCell(t, it.GPU.Graphs))
-		flag.cells = append(flag.cells, Flags(it))
+		steps[n] = tables.StepOf(rep.Report, t, &t.Iterations[i], nil)
 	}
-	p.table(tab, gaps)
+	p.table(laidOut(tables.Iterations.Columns(tables.Terminal), steps), show.gaps())
 	p.inferred(t)
 	if show.left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",
@@ -403,7 +374,7 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	}
 }
 
-func (p *printer) ranges(rep *align.Report, t *align.Track) {
+func (p *printer) ranges(rep *findings.Report, t *align.Track) {
 	c := &rep.Collected
 	tab := &textTable{}
 	name := tab.add(column{head: "range", left: true, min: 12})
@@ -441,7 +412,7 @@ func (p *printer) ranges(rep *align.Report, t *align.Track) {
 	}
 }
 
-func (p *printer) failed(rep *align.Report, t *align.Track) {
+func (p *printer) failed(rep *findings.Report, t *align.Track) {
 	tab := &textTable{}
 	at := tab.add(column{head: "at"})
 	call := tab.add(column{head: "call", left: true, rank: 1, min: 10})
@@ -525,17 +496,17 @@ func AttributionText(c *align.Collected, t *align.Track) string {
 		countText(a.None), shareText(a.None, a.Kernels), countText(a.NoLaunch), shareText(a.NoLaunch, a.Kernels))
 }
 
-func (p *printer) findings(fs []align.Finding) {
+func (p *printer) findings(fs []findings.Finding) {
 	for i := range fs {
 		f := &fs[i]
-		p.para("  "+p.severity(f.Severity)+": ", f.Text)
+		p.para("  "+p.severity(string(f.Severity))+": ", f.Text)
 		if f.Advice != "" {
 			p.para("    → ", f.Advice)
 		}
 	}
 }
 
-func (p *printer) warnings(ws []align.Warning) {
+func (p *printer) warnings(ws []findings.Warning) {
 	if len(ws) == 0 {
 		return
 	}

@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/internal/sample"
 )
 
-func textOf(t *testing.T, rep *align.Report, width int, color bool) string {
+func textOf(t *testing.T, rep *findings.Report, width int, color bool) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WriteText(&b, rep, width, color); err != nil {
@@ -85,7 +86,7 @@ func TestTextNotCollected(t *testing.T) {
 }
 
 func TestTextEmpty(t *testing.T) {
-	if got := textOf(t, &align.Report{}, 80, false); !strings.Contains(got, "No process") {
+	if got := textOf(t, &findings.Report{Report: &align.Report{}}, 80, false); !strings.Contains(got, "No process") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -193,7 +194,7 @@ func TestPeakPhase(t *testing.T) {
 	}
 	flat := tr.Iterations[1]
 	flat.Memory.Need = 0
-	if got := PeakPhase(&flat); got != AtStart {
+	if got := PeakPhase(&flat); got != align.AtStart {
 		t.Errorf("PeakPhase of a flat iteration = %q", got)
 	}
 	it, phase := PeakPlace(tr, &tr.Levels[0])

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
 // Together says for each GPU that several tracks use how much they have traced at most together: the sum of their peaks,
 // which need not come at the same time. GPUs are told apart by their UUID; tracks without one are left out.
-func Together(rep *align.Report) []string {
+func Together(rep *findings.Report) []string {
 	if !rep.Collected.Memory {
 		return nil
 	}

@@ -2,10 +2,11 @@ package workbook
 
 import (
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/summary"
 )
 
-func failedTable(rep *align.Report) *table {
+func failedTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Failed) })
 	origin := fromOf(rep)
 	return &table{
@@ -40,7 +41,7 @@ func failedTable(rep *align.Report) *table {
 }
 
 // warningsTable lists what is missing, what was found and what is doubtful.
-func warningsTable(rep *align.Report) *table {
+func warningsTable(rep *findings.Report) *table {
 	type line struct{ what, severity, code, text, advice string }
 	var lines []line
 	for _, g := range summary.Missing(rep.Collected) {
@@ -50,7 +51,7 @@ func warningsTable(rep *align.Report) *table {
 		lines = append(lines, line{"warning", "warn", w.Code, w.Text, ""})
 	}
 	for _, f := range rep.Findings {
-		lines = append(lines, line{"finding", f.Severity, f.ID, f.Text, f.Advice})
+		lines = append(lines, line{"finding", string(f.Severity), string(f.ID), f.Text, f.Advice})
 	}
 	return &table{
 		sheet: "Warnings", name: "Warnings", tab: tabDoubt, n: len(lines), none: "none",

@@ -10,6 +10,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/summary"
 )
 
@@ -36,7 +37,7 @@ type overview struct {
 
 // overview writes what is to be known at a glance: which report, what was and was not collected, what was found, the
 // levels, how iterations were found, the phases that need most, and charts.
-func (b *book) overview(rep *align.Report) error {
+func (b *book) overview(rep *findings.Report) error {
 	if err := b.sheet(overviewSheet, "", 1); err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 	o.row++
 }
 
-func (o *overview) source(rep *align.Report) {
+func (o *overview) source(rep *findings.Report) {
 	s := &rep.Source
 	o.fact("Report", s.Path)
 	nsys := s.NsysVersion
@@ -192,7 +193,7 @@ func upper(s string) string {
 	return string(s[0]-'a'+'A') + s[1:]
 }
 
-func (o *overview) doubts(rep *align.Report) {
+func (o *overview) doubts(rep *findings.Report) {
 	if len(rep.Findings)+len(rep.Warnings) == 0 {
 		return
 	}
@@ -207,7 +208,7 @@ func (o *overview) doubts(rep *align.Report) {
 		if f.Advice != "" {
 			text += " → " + f.Advice
 		}
-		o.fact(f.Severity, text)
+		o.fact(string(f.Severity), text)
 	}
 	for i := range rep.Warnings {
 		if n++; n > overviewDoubts {
@@ -220,7 +221,7 @@ func (o *overview) doubts(rep *align.Report) {
 	}
 }
 
-func (o *overview) levels(rep *align.Report) {
+func (o *overview) levels(rep *findings.Report) {
 	if !rep.Collected.Memory {
 		return
 	}
@@ -276,7 +277,7 @@ func (o *overview) levels(rep *align.Report) {
 	}
 }
 
-func (o *overview) tracks(rep *align.Report) {
+func (o *overview) tracks(rep *findings.Report) {
 	if len(rep.Tracks) == 0 {
 		o.section("No process with device memory or GPU work in this report")
 		return
@@ -329,7 +330,7 @@ func (p *peak) level(u *align.Use) *align.MemoryUse {
 }
 
 // ofLevel says, as the end of a title, of which level phases are told; empty where that is the device level.
-func ofLevel(rep *align.Report) string {
+func ofLevel(rep *findings.Report) string {
 	with := 0
 	for _, t := range rep.Tracks {
 		if summary.HasTensorLevels(t) {
@@ -346,7 +347,7 @@ func ofLevel(rep *align.Report) string {
 }
 
 // phases writes the table of phases that need most, and returns its rows.
-func (o *overview) phases(rep *align.Report) []peak {
+func (o *overview) phases(rep *findings.Report) []peak {
 	var all []peak
 	if !rep.Collected.Memory {
 		return nil
@@ -392,7 +393,7 @@ func (o *overview) phases(rep *align.Report) []peak {
 
 // charts draws the level of each iteration, one chart a track, and the phases of the table whose section begins at the
 // row first.
-func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
+func (o *overview) charts(rep *findings.Report, peaks []peak, first int) {
 	if !rep.Collected.Memory {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/summary"
 )
 
@@ -42,7 +43,7 @@ const (
 	columnPeak      = 10
 )
 
-func iterationsTable(rep *align.Report) *table {
+func iterationsTable(rep *findings.Report) *table {
 	c := rep.Collected
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Iterations) })
 	return &table{
@@ -119,7 +120,7 @@ func from(inferred bool) string {
 	return "NVTX"
 }
 
-func phasesTable(rep *align.Report) *table {
+func phasesTable(rep *findings.Report) *table {
 	c := rep.Collected
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Phases) })
 	return &table{
@@ -180,7 +181,7 @@ func phasesTable(rep *align.Report) *table {
 const matrixPhases = 100
 
 // matrixTable has a row for each iteration and three columns for each phase: its peak, net and need as heat maps.
-func matrixTable(rep *align.Report) *table {
+func matrixTable(rep *findings.Report) *table {
 	paths := matrixPaths(rep)
 	place := make(map[string]int, len(paths))
 	cols := columns(column{head: "Iteration", as: asID}, column{head: "Name"}, column{head: "Flags"}, column{head: "From"})
@@ -229,7 +230,7 @@ func matrixTable(rep *align.Report) *table {
 
 // matrixPaths lists the phases of all iterations in order of first appearance, "(other)" last, and where they are too
 // many those with the highest need.
-func matrixPaths(rep *align.Report) []string {
+func matrixPaths(rep *findings.Report) []string {
 	type seen struct {
 		place int
 		need  int64
@@ -264,7 +265,7 @@ func matrixPaths(rep *align.Report) []string {
 }
 
 // phaseRowsTable has a row for each phase of each iteration, with all that is known of it.
-func phaseRowsTable(rep *align.Report) *table {
+func phaseRowsTable(rep *findings.Report) *table {
 	c := rep.Collected
 	type at struct {
 		t     *align.Track

@@ -5,12 +5,12 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/summary"
 )
 
 // tensors writes what is known of tensors in sentences.
-func (o *overview) tensors(rep *align.Report) {
+func (o *overview) tensors(rep *findings.Report) {
 	some := false
 	for _, t := range rep.Tracks {
 		some = some || t.Tensors != nil || t.Theory != nil
@@ -48,7 +48,7 @@ func (o *overview) tensors(rep *align.Report) {
 }
 
 // tensorCharts draws for each track the three levels of its iterations, and its categories at the peak.
-func (o *overview) tensorCharts(rep *align.Report) {
+func (o *overview) tensorCharts(rep *findings.Report) {
 	right, _ := excelize.ColumnNumberToName(overviewWidth/2 + 1)
 	drawn, levels, cats := 0, 0, 0
 	for _, t := range rep.Tracks {

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/summary"
 )
 
@@ -66,7 +67,7 @@ func leveled(t *align.Track) int {
 	return len(t.Iterations)
 }
 
-func tensorLevelsTable(rep *align.Report) *table {
+func tensorLevelsTable(rep *findings.Report) *table {
 	n, at := flatten(rep, leveled)
 	return &table{
 		sheet: "Tensor levels", name: "Tensor_levels", tab: tabTensors, n: n, fixed: 4, none: "none found",
@@ -87,7 +88,7 @@ func tensorLevelsTable(rep *align.Report) *table {
 }
 
 // tensorPhasesTable has the levels of each phase over the steady iterations.
-func tensorPhasesTable(rep *align.Report) *table {
+func tensorPhasesTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int {
 		if !summary.HasTensorLevels(t) {
 			return 0
@@ -136,7 +137,7 @@ func tensorPhasesTable(rep *align.Report) *table {
 }
 
 // tensorPhaseRowsTable has a row for each phase of each iteration.
-func tensorPhaseRowsTable(rep *align.Report) *table {
+func tensorPhaseRowsTable(rep *findings.Report) *table {
 	type at struct {
 		t     *align.Track
 		it    *align.Iteration

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/summary"
 )
 
@@ -12,7 +13,7 @@ const tabTensors = "7030A0"
 
 // tensorTables are the sheets on tensors, as far as a track has what they need: levels, cache and outside memory come from
 // a snapshot, blocks and categories also from a driver whose blocks are the tensors, and theory needs neither.
-func tensorTables(rep *align.Report) []*table {
+func tensorTables(rep *findings.Report) []*table {
 	levels, tensors, snapshot, theory := false, false, false, false
 	for _, t := range rep.Tracks {
 		levels = levels || summary.HasTensorLevels(t)
@@ -37,7 +38,7 @@ func tensorTables(rep *align.Report) []*table {
 }
 
 // fromOf says for the iteration and the phase of a row whether ranges or the GPU work tell of them.
-func fromOf(rep *align.Report) func(t *align.Track, place int, path string) string {
+func fromOf(rep *findings.Report) func(t *align.Track, place int, path string) string {
 	some := make(map[*align.Track]bool)
 	for _, t := range rep.Tracks {
 		some[t] = summary.InferredNote(t) != ""
@@ -54,7 +55,7 @@ func fromOf(rep *align.Report) func(t *align.Track, place int, path string) stri
 }
 
 // pathFrom is the same for rows that stand for a phase in all iterations.
-func pathFrom(rep *align.Report) func(t *align.Track, path string, where align.Where) string {
+func pathFrom(rep *findings.Report) func(t *align.Track, path string, where align.Where) string {
 	type key struct {
 		t    *align.Track
 		path string
@@ -101,7 +102,7 @@ func tensorsOf(t *align.Track) []align.TensorBlock {
 }
 
 // tensorsTable has a row for each block that the allocator handed out.
-func tensorsTable(rep *align.Report) *table {
+func tensorsTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(tensorsOf(t)) })
 	start := rep.Source.Start
 	origin := fromOf(rep)
@@ -201,7 +202,7 @@ func categoryRows(t *align.Track) []categoryRow {
 	return out
 }
 
-func categoriesTable(rep *align.Report) *table {
+func categoriesTable(rep *findings.Report) *table {
 	var all []categoryRow
 	for _, t := range rep.Tracks {
 		all = append(all, categoryRows(t)...)
@@ -242,7 +243,7 @@ func categoriesTable(rep *align.Report) *table {
 }
 
 // holdersTable says who holds memory at the peak and at each request that could not be served.
-func holdersTable(rep *align.Report) *table {
+func holdersTable(rep *findings.Report) *table {
 	type part struct {
 		t     *align.Track
 		when  string
@@ -298,7 +299,7 @@ func holdersTable(rep *align.Report) *table {
 
 // fragmentationTable has the state of the cache at the reserved peak, at each failed request and at each segment that was
 // added.
-func fragmentationTable(rep *align.Report) *table {
+func fragmentationTable(rep *findings.Report) *table {
 	type state struct {
 		t    *align.Track
 		when string
@@ -361,7 +362,7 @@ func fragmentationTable(rep *align.Report) *table {
 }
 
 // outsideTable has who took device memory beside PyTorch's allocator.
-func outsideTable(rep *align.Report) *table {
+func outsideTable(rep *findings.Report) *table {
 	takers := make(map[*align.Track][]align.Taker)
 	for _, t := range rep.Tracks {
 		if t.Tensors != nil && t.Tensors.Outside != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/fixture"
 	"nsysmem/render/internal/sample"
 	"nsysmem/render/summary"
@@ -17,7 +17,7 @@ import (
 
 var tensorSheets = []string{"Tensor levels", "Tensor phases", "Tensor phase rows", "Categories", "Who holds it", "Tensors", "Fragmentation", "Outside PyTorch"}
 
-func tensorSample() *align.Report {
+func tensorSample() *findings.Report {
 	rep := sample.Report(4)
 	sample.Tensors(rep)
 	return rep

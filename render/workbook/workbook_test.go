@@ -19,6 +19,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/fixture"
 	"nsysmem/render/internal/sample"
 	"nsysmem/render/summary"
@@ -29,7 +30,7 @@ var (
 	keep   = flag.String("keep", "", "folder to keep the workbooks of the real exports in")
 )
 
-func write(t testing.TB, rep *align.Report) []byte {
+func write(t testing.TB, rep *findings.Report) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, rep, Options{TempDir: t.TempDir()}); err != nil {
@@ -357,7 +358,7 @@ func TestNotCollected(t *testing.T) {
 }
 
 func TestEmpty(t *testing.T) {
-	f := open(t, write(t, &align.Report{Collected: align.Collected{Memory: true, NVTX: true, Kernels: true, API: true, Copies: true}}))
+	f := open(t, write(t, &findings.Report{Report: &align.Report{Collected: align.Collected{Memory: true, NVTX: true, Kernels: true, API: true, Copies: true}}}))
 	checkTables(t, f)
 	if got := rows(t, f, "Allocations")[1][0]; got != "none in the recorded time" {
 		t.Errorf("Allocations says %q", got)

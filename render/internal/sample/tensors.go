@@ -1,10 +1,13 @@
 package sample
 
-import "nsysmem/align"
+import (
+	"nsysmem/align"
+	"nsysmem/align/findings"
+)
 
 // Tensors gives the report's first track what a snapshot of it would tell: levels, blocks, categories, who holds memory at
 // the peak and at a failed request, memory outside, the cache, and theory. The figures are easily told apart.
-func Tensors(rep *align.Report) {
+func Tensors(rep *findings.Report) {
 	t := rep.Tracks[0]
 	level := func(u *align.Use, less int64) align.MemoryUse {
 		m := u.Memory
