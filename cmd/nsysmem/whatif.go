@@ -15,6 +15,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/plot"
 	"nsysmem/render/summary"
 	"nsysmem/torchmem"
@@ -215,9 +216,9 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 	}
 	if picture != "" && !c.quiet {
 		for _, d := range doubts {
-			fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", oneLine(path), oneLine(d.Text))
+			fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", wording.Message(path), wording.Message(d.Text))
 		}
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(picture))
+		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(picture))
 	}
 	return nil
 }

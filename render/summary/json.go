@@ -8,6 +8,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/tables"
 )
 
@@ -48,7 +49,7 @@ func (e *encoder) raw(s string) { e.out.b = append(e.out.b, s...) }
 
 func (e *encoder) int(v int64) { e.out.b = strconv.AppendInt(e.out.b, v, 10) }
 
-func (e *encoder) text(s string) { e.out.b = appendJSONString(e.out.b, s) }
+func (e *encoder) text(s string) { e.out.b = wording.AppendJSON(e.out.b, s) }
 
 func (e *encoder) bool(v bool) { e.out.b = strconv.AppendBool(e.out.b, v) }
 
@@ -432,7 +433,7 @@ func (e *encoder) use(u *align.Use, timed bool) {
 		e.raw("}")
 	}
 	e.key("gpu")
-	if (e.c.Kernels || e.c.Copies) {
+	if e.c.Kernels || e.c.Copies {
 		figures(e, &u.GPU, tables.GPU, true)
 	} else {
 		e.raw("null")
@@ -501,7 +502,7 @@ func (e *encoder) finding(f *findings.Finding) {
 		if err != nil {
 			v = []byte("null")
 		}
-		e.out.b = appendShown(e.out.b, v)
+		e.out.b = wording.AppendShownJSON(e.out.b, v)
 	}
 	e.raw("}}")
 }

@@ -23,7 +23,7 @@ func LevelPeakPhase(it *align.Iteration, kind align.LevelKind) string { return i
 
 // TensorsText says in a sentence where a track's tensors come from.
 func TensorsText(ten *align.Tensors) string {
-	n := countText(int64(len(ten.Blocks)))
+	n := wording.Count(len(ten.Blocks))
 	if ten.From == "driver" {
 		return n + " blocks that the driver handed out one by one: the program runs without a caching allocator of its own, so that the device level is its tensors, with libraries' workspaces among them"
 	}
@@ -197,14 +197,14 @@ func besideNote(b *Beside, th *align.Theory) string {
 
 // BesideText says it in a sentence, to the byte.
 func BesideText(b *Beside) string {
-	s := fmt.Sprintf("%s: %s = %s bytes by theory", b.Category, b.Formula, countText(b.Expected))
+	s := fmt.Sprintf("%s: %s = %s bytes by theory", b.Category, b.Formula, wording.Count(b.Expected))
 	switch {
 	case !b.Known:
 		s += "; to measure it takes a snapshot"
 	case b.Difference() == 0:
 		s += ", measured exactly"
 	default:
-		s += fmt.Sprintf(", %s measured, %s bytes", countText(b.Measured), signedCount(b.Difference()))
+		s += fmt.Sprintf(", %s measured, %s bytes", wording.Count(b.Measured), wording.SignedCount(b.Difference()))
 	}
 	if b.Note != "" {
 		s += ": " + b.Note
@@ -214,7 +214,7 @@ func BesideText(b *Beside) string {
 
 // TheoryText says what the theory is of.
 func TheoryText(th *align.Theory) string {
-	return fmt.Sprintf("N = %s parameters of %s, optimizer %s", countText(th.Params), th.DType, th.Optimizer)
+	return fmt.Sprintf("N = %s parameters of %s, optimizer %s", wording.Count(th.Params), th.DType, th.Optimizer)
 }
 
 // Misfits counts the segments that were added although the cache had as many bytes free as were asked for.

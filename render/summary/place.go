@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
 )
 
 // PeakPhase is the phase of an iteration's device peak.
@@ -24,7 +25,7 @@ func (t *thinned) gaps() map[int]string {
 	out := map[int]string{}
 	for n, i := range t.rows {
 		if n > 0 && t.rows[n-1] != i-1 {
-			out[n] = fmt.Sprintf("… %s more", countText(int64(i-t.rows[n-1]-1)))
+			out[n] = fmt.Sprintf("… %s more", wording.Count(i-t.rows[n-1]-1))
 		}
 	}
 	return out

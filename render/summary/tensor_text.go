@@ -63,7 +63,7 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 	p.holding(&ten.Peak)
 	p.inferred(t)
 	if n := len(ten.Failures); n > 0 {
-		p.head(fmt.Sprintf("Requests that could not be served (%s)", countText(int64(n))))
+		p.head(fmt.Sprintf("Requests that could not be served (%s)", wording.Count(n)))
 		p.failures(rep, t)
 	}
 	if ten.Outside != nil {
@@ -96,7 +96,7 @@ func (p *printer) levelIterations(t *align.Track) {
 	for n, i := range show.rows {
 		it := &t.Iterations[i]
 		if n > 0 && show.rows[n-1] != i-1 {
-			gaps[n] = fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))
+			gaps[n] = fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))
 		}
 		index.cells = append(index.cells, strconv.Itoa(it.Index))
 		levelCells(it.Level(align.LevelAllocated), aPeak, aNeed, aEnd)
@@ -105,7 +105,7 @@ func (p *printer) levelIterations(t *align.Track) {
 		free, other, ok := LevelGaps(&it.Use)
 		unused.cells = append(unused.cells, known(ok, wording.Bytes(free)))
 		outside.cells = append(outside.cells, known(ok, wording.Bytes(other)))
-		phase.cells = append(phase.cells, clean(LevelPeakPhase(it, "allocated")))
+		phase.cells = append(phase.cells, wording.Terminal(LevelPeakPhase(it, "allocated")))
 		flag.cells = append(flag.cells, Flags(it))
 	}
 	p.table(tab, gaps)
@@ -143,7 +143,7 @@ func (p *printer) levelPhases(t *align.Track) {
 	show := thinPhases(t.Phases, textPhases)
 	for _, i := range show.rows {
 		ph := &t.Phases[i]
-		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+clean(ph.Name))
+		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+wording.Terminal(ph.Name))
 		levelCells(ph.Max.Level(align.LevelAllocated), aPeak, aNeed, nil)
 		net := "n/a"
 		if u := ph.Median.Level(align.LevelAllocated); u != nil {
@@ -169,10 +169,10 @@ func (p *printer) categories(ten *align.Tensors) {
 	at := tab.add(column{head: "at peak"})
 	share := tab.add(column{head: "share of it", rank: 1})
 	for _, c := range ten.Categories {
-		name.cells = append(name.cells, clean(c.Name))
+		name.cells = append(name.cells, wording.Terminal(c.Name))
 		most.cells = append(most.cells, wording.Bytes(c.Max))
 		at.cells = append(at.cells, wording.Bytes(c.AtPeak))
-		share.cells = append(share.cells, shareText(c.AtPeak, ten.Peak.Bytes))
+		share.cells = append(share.cells, wording.Share(c.AtPeak, ten.Peak.Bytes))
 	}
 	p.table(tab, nil)
 	if s := UnknownText(ten); s != "" {
@@ -194,14 +194,14 @@ func (p *printer) theory(t *align.Track) {
 		b := &list[i]
 		name.cells = append(name.cells, b.Category)
 		formula.cells = append(formula.cells, b.Formula)
-		expected.cells = append(expected.cells, countText(b.Expected))
-		measured.cells = append(measured.cells, known(b.Known, countText(b.Measured)))
-		diff.cells = append(diff.cells, known(b.Known, signedCount(b.Difference())))
+		expected.cells = append(expected.cells, wording.Count(b.Expected))
+		measured.cells = append(measured.cells, known(b.Known, wording.Count(b.Measured)))
+		diff.cells = append(diff.cells, known(b.Known, wording.SignedCount(b.Difference())))
 	}
 	p.table(tab, nil)
 	for i := range list {
 		if b := &list[i]; b.Note != "" {
-			p.para("  ", fmt.Sprintf("%s: %s bytes: %s", b.Category, signedCount(b.Difference()), b.Note))
+			p.para("  ", fmt.Sprintf("%s: %s bytes: %s", b.Category, wording.SignedCount(b.Difference()), b.Note))
 		}
 	}
 	if t.Tensors == nil {
@@ -209,19 +209,12 @@ func (p *printer) theory(t *align.Track) {
 	}
 }
 
-func signedCount(v int64) string {
-	if v > 0 {
-		return "+" + countText(v)
-	}
-	return countText(v)
-}
-
 func holdingPlace(t *align.Track, h *align.Holding) string {
 	if it := iterationAt(t, h.Iteration); it != nil {
 		return placeText(it, h.Phase)
 	}
 	if h.Phase != "" {
-		return clean(h.Phase)
+		return wording.Terminal(h.Phase)
 	}
 	return "outside iterations"
 }
@@ -250,7 +243,7 @@ func topShares(list []align.Share, n int) []align.Share {
 	if len(list) <= n {
 		return list
 	}
-	rest := align.Share{Name: fmt.Sprintf("(%s others)", countText(int64(len(list)-n+1)))}
+	rest := align.Share{Name: fmt.Sprintf("(%s others)", wording.Count(len(list)-n+1))}
 	for _, s := range list[n-1:] {
 		rest.Blocks += s.Blocks
 		rest.Bytes += s.Bytes
@@ -268,14 +261,14 @@ func (p *printer) holding(h *align.Holding) {
 		list := topShares(g.Shares, textShares)
 		wide := 0
 		for _, s := range list {
-			wide = max(wide, displayWidth(clean(s.Name)))
+			wide = max(wide, wording.Width(wording.Terminal(s.Name)))
 		}
 		for _, s := range list {
 			// All groups have their columns under each other.
-			name.cells = append(name.cells, clean(s.Name)+strings.Repeat(" ", max(min(36, p.width-40)-displayWidth(clean(s.Name)), 0)))
+			name.cells = append(name.cells, wording.Terminal(s.Name)+strings.Repeat(" ", max(min(36, p.width-40)-wording.Width(wording.Terminal(s.Name)), 0)))
 			bytes.cells = append(bytes.cells, fmt.Sprintf("%11s", wording.Bytes(s.Bytes)))
-			share.cells = append(share.cells, fmt.Sprintf("%6s", shareText(s.Bytes, h.Bytes)))
-			blocks.cells = append(blocks.cells, countText(int64(s.Blocks)))
+			share.cells = append(share.cells, fmt.Sprintf("%6s", wording.Share(s.Bytes, h.Bytes)))
+			blocks.cells = append(blocks.cells, wording.Count(s.Blocks))
 		}
 		p.table(tab, nil)
 	}
@@ -331,7 +324,7 @@ func (p *printer) caches(rep *findings.Report, t *align.Track, list []*align.Cac
 
 // OutsideText says how much memory others than PyTorch's allocator took, static memory of modules among it, as in LevelGaps.
 func OutsideText(o *align.Outside) string {
-	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took", wording.Bytes(o.Bytes+o.Static), countText(o.Bytes+o.Static), wording.Bytes(o.Peak+o.Static))
+	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took", wording.Bytes(o.Bytes+o.Static), wording.Count(o.Bytes+o.Static), wording.Bytes(o.Peak+o.Static))
 	if o.Static > 0 {
 		s += fmt.Sprintf("; %s of it is static memory of modules", wording.Bytes(o.Static))
 	}
@@ -374,16 +367,16 @@ func (p *printer) outside(t *align.Track) {
 	blocks := tab.add(column{head: "blocks", rank: 2})
 	for i := range list {
 		x := &list[i]
-		call.cells = append(call.cells, known(x.Call != "", clean(x.Call)))
+		call.cells = append(call.cells, known(x.Call != "", wording.Terminal(x.Call)))
 		in.cells = append(in.cells, takerPlace(t, x))
 		bytes.cells = append(bytes.cells, wording.Bytes(x.Bytes))
 		live.cells = append(live.cells, wording.Bytes(x.Live))
-		blocks.cells = append(blocks.cells, countText(int64(x.Blocks)))
+		blocks.cells = append(blocks.cells, wording.Count(x.Blocks))
 	}
 	p.table(tab, nil)
 	p.inferred(t)
 	if left > 0 {
-		p.para("  ", fmt.Sprintf("(%s more takers are in --format json)", countText(int64(left))), dim)
+		p.para("  ", fmt.Sprintf("(%s more takers are in --format json)", wording.Count(left)), dim)
 	}
 }
 
@@ -401,7 +394,7 @@ func FragmentationText(t *align.Track) string {
 	s := fmt.Sprintf("At the peak of reserved (%s, in %s): %s allocated, %s free in the cache, the largest free block %s; %s of the free bytes are stuck in segments that hold live blocks.",
 		wording.Bytes(c.Reserved), cachePlace(t, c), wording.Bytes(c.Allocated), wording.Bytes(c.Free), wording.Bytes(c.LargestFree), wording.Bytes(c.Stuck))
 	if n := len(ten.Growth); n > 0 {
-		s += fmt.Sprintf(" Segments that were added: %s; for %s of them the cache had as many bytes free as were asked for, but in no single block that would do.", countText(int64(n)), countText(int64(Misfits(ten))))
+		s += fmt.Sprintf(" Segments that were added: %s; for %s of them the cache had as many bytes free as were asked for, but in no single block that would do.", wording.Count(n), wording.Count(Misfits(ten)))
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
 )
 
 // maxTops is how many frames, phases and takers of memory a list has: the largest ones.
@@ -151,7 +152,7 @@ func (e *encoder) value(v any) {
 		e.raw("null")
 		return
 	}
-	e.out.b = appendShown(e.out.b, b)
+	e.out.b = wording.AppendShownJSON(e.out.b, b)
 }
 
 // tensors writes what a track's tensors hold, theory and inference; nothing where there is neither.

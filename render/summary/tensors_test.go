@@ -63,7 +63,7 @@ func TestTensorsHostile(t *testing.T) {
 		t.Error("JSON is not valid, or lacks what it escapes")
 	}
 	for _, r := range b.String() + j.String() {
-		if r != '\n' && steers(r) {
+		if r != '\n' && wording.Steers(r) {
 			t.Fatalf("%q reaches the terminal", r)
 		}
 	}
@@ -223,9 +223,9 @@ func TestRuns(t *testing.T) {
 			text := textOf(t, rep, 300, false)
 			tr := rep.Tracks[0]
 			for _, want := range []string{
-				countText(tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static) + " bytes",
+				wording.Count(tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static) + " bytes",
 				wording.Bytes(tr.Tensors.Peak.Bytes),
-				wording.Bytes(tr.Iterations[len(tr.Iterations)-1].Level(align.LevelAllocated).Peak),
+				wording.Bytes(tr.Iterations[len(tr.Iterations)-1].Level("allocated").Peak),
 				ClockText(tr.Tensors.Clock),
 			} {
 				if !strings.Contains(text, want) {
@@ -250,8 +250,8 @@ func TestRuns(t *testing.T) {
 				if got := string(at(t, v, "tracks", 0, "categories", k, "max_bytes").(json.Number)); got != strconv.FormatInt(c.Measured, 10) {
 					t.Errorf("%s: %s, want %d", k, got, c.Measured)
 				}
-				if !strings.Contains(text, countText(c.Measured)) {
-					t.Errorf("the text has no %s", countText(c.Measured))
+				if !strings.Contains(text, wording.Count(c.Measured)) {
+					t.Errorf("the text has no %s", wording.Count(c.Measured))
 				}
 			}
 			for _, width := range []int{60, 80, 200} {

@@ -105,7 +105,7 @@ func (p *printer) track(rep *findings.Report, t *align.Track) {
 		p.ranges(rep, t)
 	}
 	if len(t.Failed) > 0 {
-		p.head(fmt.Sprintf("Failed allocations (%s)", countText(int64(len(t.Failed)))))
+		p.head(fmt.Sprintf("Failed allocations (%s)", wording.Count(len(t.Failed))))
 		p.failed(rep, t)
 	}
 	p.blank()
@@ -133,16 +133,16 @@ func (p *printer) levels(rep *findings.Report, t *align.Track) {
 		if l.Partial {
 			low = "≥ "
 		}
-		kind.cells = append(kind.cells, clean(string(l.Kind)))
+		kind.cells = append(kind.cells, wording.Terminal(string(l.Kind)))
 		peak.cells = append(peak.cells, low+wording.Bytes(l.Peak))
 		at.cells = append(at.cells, wording.Duration(l.PeakAt-rep.Source.Start))
 		it, phase := PeakPlace(t, l)
 		in.cells = append(in.cells, placeText(it, phase))
 		end.cells = append(end.cells, low+wording.Bytes(l.End))
 		base.cells = append(base.cells, wording.Bytes(l.Baseline))
-		allocs.cells = append(allocs.cells, countText(l.Allocs))
-		frees.cells = append(frees.cells, countText(l.Frees))
-		failed.cells = append(failed.cells, known(rep.Collected.API, countText(l.FailedAllocs)))
+		allocs.cells = append(allocs.cells, wording.Count(l.Allocs))
+		frees.cells = append(frees.cells, wording.Count(l.Frees))
+		failed.cells = append(failed.cells, known(rep.Collected.API, wording.Count(l.FailedAllocs)))
 	}
 	if t.Pool != nil {
 		for _, r := range []struct {
@@ -162,7 +162,7 @@ func (p *printer) levels(rep *findings.Report, t *align.Track) {
 	for i := range t.Levels {
 		if l := &t.Levels[i]; l.Partial {
 			p.para("  ", fmt.Sprintf("%s is partial: the recording began in the middle (frees without their allocation: %s), levels are lower bounds",
-				l.Kind, countText(l.UnmatchedFrees)), dim)
+				l.Kind, wording.Count(l.UnmatchedFrees)), dim)
 		}
 	}
 }
@@ -172,9 +172,9 @@ func placeText(it *align.Iteration, phase string) string {
 	if it == nil {
 		return "outside iterations"
 	}
-	s := clean(it.Name)
+	s := wording.Terminal(it.Name)
 	if phase != "" {
-		s += ", " + clean(phase)
+		s += ", " + wording.Terminal(phase)
 	}
 	return s
 }
@@ -297,7 +297,7 @@ func (p *printer) iterations(rep *findings.Report, t *align.Track) {
 	p.inferred(t)
 	if show.left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",
-			countText(int64(show.left)), countText(int64(len(t.Iterations)))), dim)
+			wording.Count(show.left), wording.Count(len(t.Iterations))), dim)
 	}
 }
 
@@ -311,7 +311,7 @@ func graphCell(t *align.Track, n int64) string {
 	if t.Total.GPU.Graphs == 0 {
 		return ""
 	}
-	return countText(n)
+	return wording.Count(n)
 }
 
 func (p *printer) phases(c *align.Collected, t *align.Track) {
@@ -341,13 +341,13 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	from := tab.add(column{head: "from", left: true, rank: rank})
 	for _, i := range show.rows {
 		ph := &t.Phases[i]
-		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+clean(ph.Name))
+		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+wording.Terminal(ph.Name))
 		peak.cells = append(peak.cells, known(c.Memory, wording.Bytes(ph.Max.Memory.Peak)))
 		net.cells = append(net.cells, known(c.Memory, wording.SignedBytes(ph.Median.Memory.Net)))
 		need.cells = append(need.cells, known(c.Memory, wording.Bytes(ph.Median.Memory.Need)))
 		needMax.cells = append(needMax.cells, known(c.Memory, wording.Bytes(ph.Max.Memory.Need)))
 		dur.cells = append(dur.cells, wording.Duration(ph.DurationNS))
-		kernels.cells = append(kernels.cells, known(c.Kernels, countText(ph.Median.GPU.Kernels)))
+		kernels.cells = append(kernels.cells, known(c.Kernels, wording.Count(ph.Median.GPU.Kernels)))
 		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, wording.Duration(ph.Median.GPU.KernelNS)))
 		graphs.cells = append(graphs.cells, graphCell(t, ph.Median.GPU.Graphs))
 		calls.cells = append(calls.cells, strconv.Itoa(ph.Calls))
@@ -370,7 +370,7 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	}
 	if show.left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s phases with less need are not shown; all are in --format csv and json)",
-			countText(int64(show.left)), countText(int64(len(t.Phases)))), dim)
+			wording.Count(show.left), wording.Count(len(t.Phases))), dim)
 	}
 }
 
@@ -388,13 +388,13 @@ func (p *printer) ranges(rep *findings.Report, t *align.Track) {
 	note := tab.add(column{head: "", left: true, rank: 7})
 	for i := range t.Ranges[:min(len(t.Ranges), textRanges)] {
 		r := &t.Ranges[i]
-		name.cells = append(name.cells, clean(r.Name))
+		name.cells = append(name.cells, wording.Terminal(r.Name))
 		at.cells = append(at.cells, wording.Duration(r.Start-rep.Source.Start))
 		dur.cells = append(dur.cells, wording.Duration(r.Duration))
 		net.cells = append(net.cells, known(c.Memory, wording.SignedBytes(r.Memory.Net)))
 		peak.cells = append(peak.cells, known(c.Memory, wording.Bytes(r.Memory.Peak)))
 		need.cells = append(need.cells, known(c.Memory, wording.Bytes(r.Memory.Need)))
-		kernels.cells = append(kernels.cells, known(c.Kernels, countText(r.GPU.Kernels)))
+		kernels.cells = append(kernels.cells, known(c.Kernels, wording.Count(r.GPU.Kernels)))
 		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, wording.Duration(r.GPU.KernelNS)))
 		s := ""
 		if r.Open {
@@ -402,13 +402,13 @@ func (p *printer) ranges(rep *findings.Report, t *align.Track) {
 		} else if r.Contains > 0 {
 			s = fmt.Sprintf("holds %d iterations", r.Contains)
 		} else if r.Calls > 1 {
-			s = fmt.Sprintf("%s calls, time is their sum", countText(int64(r.Calls)))
+			s = fmt.Sprintf("%s calls, time is their sum", wording.Count(r.Calls))
 		}
 		note.cells = append(note.cells, s)
 	}
 	p.table(tab, nil)
 	if n := len(t.Ranges) - textRanges; n > 0 {
-		p.para("  ", fmt.Sprintf("(%s more ranges are in --format json)", countText(int64(n))), dim)
+		p.para("  ", fmt.Sprintf("(%s more ranges are in --format json)", wording.Count(n)), dim)
 	}
 }
 
@@ -423,11 +423,11 @@ func (p *printer) failed(rep *findings.Report, t *align.Track) {
 	gaps := map[int]string{}
 	for n, i := range rows {
 		if n > 0 && rows[n-1] != i-1 {
-			gaps[n] = fmt.Sprintf("… %s more, all are in --format json", countText(int64(left)))
+			gaps[n] = fmt.Sprintf("… %s more, all are in --format json", wording.Count(left))
 		}
 		f := &t.Failed[i]
 		at.cells = append(at.cells, wording.Duration(f.Time-rep.Source.Start))
-		call.cells = append(call.cells, clean(f.Call))
+		call.cells = append(call.cells, wording.Terminal(f.Call))
 		ret.cells = append(ret.cells, ReturnText(f.Return))
 		level.cells = append(level.cells, known(rep.Collected.Memory && f.Level >= 0, wording.Bytes(f.Level)))
 		in.cells = append(in.cells, failedPlace(t, f))
@@ -452,7 +452,7 @@ func failedPlace(t *align.Track, f *align.FailedAlloc) string {
 		return placeText(it, f.Phase)
 	}
 	if f.Range != "" {
-		return clean(f.Range)
+		return wording.Terminal(f.Range)
 	}
 	return "outside iterations"
 }
@@ -492,8 +492,8 @@ func AttributionText(c *align.Collected, t *align.Track) string {
 		own = "an inferred phase, or a range on the thread that launched them"
 	}
 	return fmt.Sprintf("of %s kernels, %s (%s) belong to "+own+", %s (%s) to "+other+", %s (%s) to none, and %s (%s) have no launch in the report.",
-		countText(a.Kernels), countText(a.SameThread), shareText(a.SameThread, a.Kernels), countText(a.OtherThread), shareText(a.OtherThread, a.Kernels),
-		countText(a.None), shareText(a.None, a.Kernels), countText(a.NoLaunch), shareText(a.NoLaunch, a.Kernels))
+		wording.Count(a.Kernels), wording.Count(a.SameThread), wording.Share(a.SameThread, a.Kernels), wording.Count(a.OtherThread), wording.Share(a.OtherThread, a.Kernels),
+		wording.Count(a.None), wording.Share(a.None, a.Kernels), wording.Count(a.NoLaunch), wording.Share(a.NoLaunch, a.Kernels))
 }
 
 func (p *printer) findings(fs []findings.Finding) {

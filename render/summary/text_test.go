@@ -11,6 +11,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
 )
 
@@ -26,11 +27,11 @@ func textOf(t *testing.T, rep *findings.Report, width int, color bool) string {
 func checkLines(t *testing.T, text string, width int) {
 	t.Helper()
 	for _, l := range strings.Split(text, "\n") {
-		if n := displayWidth(stripColor(l)); n > width {
+		if n := wording.Width(stripColor(l)); n > width {
 			t.Errorf("%d cells in %d: %s", n, width, l)
 		}
 		for _, r := range stripColor(l) {
-			if steers(r) {
+			if wording.Steers(r) {
 				t.Errorf("%q reaches the terminal in %q", r, l)
 			}
 		}
@@ -166,22 +167,6 @@ func TestCSV(t *testing.T) {
 			if _, err := strconv.ParseInt(r[col[name]], 10, 64); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-		}
-	}
-}
-
-func TestUnits(t *testing.T) {
-	for v, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
-		if got := countText(v); got != want {
-			t.Errorf("countText(%d) = %q, want %q", v, got, want)
-		}
-	}
-	for _, c := range []struct {
-		part, whole int64
-		want        string
-	}{{0, 5, "0 %"}, {5, 5, "100 %"}, {1, 1_000_000, "<0.1 %"}, {999_999, 1_000_000, ">99.9 %"}, {0, 0, "n/a"}} {
-		if got := shareText(c.part, c.whole); got != c.want {
-			t.Errorf("shareText(%d, %d) = %q, want %q", c.part, c.whole, got, c.want)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func ConfText(conf string) string {
 
 // SettingText is ConfText with what is special about the setting.
 func SettingText(s *align.Setting) string {
-	text := clean(ConfText(s.Conf))
+	text := wording.Terminal(ConfText(s.Conf))
 	switch {
 	case s.IsRecorded:
 		return text + " [recorded]"
@@ -54,7 +54,7 @@ func MomentText(w *align.WhatIf, m *align.Moment) string {
 		if it := iterationAt(w.Track, m.Iteration); it != nil {
 			s = placeText(it, m.Phase)
 		} else if m.Phase != "" {
-			s = clean(m.Phase)
+			s = wording.Terminal(m.Phase)
 		} else {
 			s = "outside iterations"
 		}
@@ -63,7 +63,7 @@ func MomentText(w *align.WhatIf, m *align.Moment) string {
 		if s != "" {
 			s += " "
 		}
-		s += "(" + clean(m.Frame) + ")"
+		s += "(" + wording.Terminal(m.Frame) + ")"
 	}
 	if s == "" || w.Track == nil {
 		s = strings.TrimSpace(WhenText(w, m.Time) + " " + s)
@@ -77,7 +77,7 @@ const noLine = "after "
 // WhenText is a time of the recorded run; of a trace without times, a place in it.
 func WhenText(w *align.WhatIf, at int64) string {
 	if !w.Timed {
-		return "entry " + countText(at)
+		return "entry " + wording.Count(at)
 	}
 	return wording.Duration(at)
 }
@@ -92,7 +92,7 @@ func FailureText(w *align.WhatIf, s *align.Setting) string {
 	if w.Track == nil {
 		text = "stops at " + MomentText(w, &f.Moment)
 		if line, ok := strings.CutPrefix(f.Frame, noLine); ok {
-			text = fmt.Sprintf("stops at %s (where no Python line runs, as in a backward pass; the last one to ask for memory before is %s)", WhenText(w, f.Time), clean(line))
+			text = fmt.Sprintf("stops at %s (where no Python line runs, as in a backward pass; the last one to ask for memory before is %s)", WhenText(w, f.Time), wording.Terminal(line))
 		}
 	}
 	text += ": asks for " + wording.Bytes(f.Request)
@@ -109,7 +109,7 @@ func FailureText(w *align.WhatIf, s *align.Setting) string {
 	}
 	text += fmt.Sprintf("; %s of %s reserved, %s allocated", wording.Bytes(f.Reserved), wording.Bytes(s.Limited.Capacity), wording.Bytes(f.Allocated))
 	if n := s.Limited.Failed; n > 1 {
-		text += fmt.Sprintf(" (%s requests in all, were it to go on)", countText(int64(n)))
+		text += fmt.Sprintf(" (%s requests in all, were it to go on)", wording.Count(n))
 	}
 	return text
 }
@@ -118,7 +118,7 @@ func FailureText(w *align.WhatIf, s *align.Setting) string {
 func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.para("", wi.Snapshot, bold)
-	s := fmt.Sprintf("device %d, %s allocations", wi.Device, countText(int64(wi.Allocations)))
+	s := fmt.Sprintf("device %d, %s allocations", wi.Device, wording.Count(wi.Allocations))
 	if wi.Timed {
 		s += " in " + wording.Duration(wi.To-wi.From)
 	}
@@ -213,13 +213,13 @@ func (p *printer) settings(wi *align.WhatIf) {
 		each(column{head: "peak allocated", over: room, rank: 7}, size(func(s *align.Setting) int64 { return s.PeakAllocated }))
 		each(column{head: cacheAtPeak, over: room, rank: 4}, size(func(s *align.Setting) int64 { return s.CacheAtPeak }))
 		each(column{head: "largest gap", over: room, rank: 6}, size(func(s *align.Setting) int64 { return s.LargestGap }))
-		each(column{head: "segments", over: room, rank: 9}, func(s *align.Setting) string { return countText(int64(s.Segments)) })
-		each(column{head: "cudaMallocs", over: room, rank: 8}, func(s *align.Setting) string { return countText(int64(s.CUDAMallocs)) })
+		each(column{head: "segments", over: room, rank: 9}, func(s *align.Setting) string { return wording.Count(s.Segments) })
+		each(column{head: "cudaMallocs", over: room, rank: 8}, func(s *align.Setting) string { return wording.Count(s.CUDAMallocs) })
 		each(column{head: failedHead, over: limit, rank: 2}, func(s *align.Setting) string {
 			if s.Limited == nil {
 				return ""
 			}
-			return countText(int64(s.Limited.Failed))
+			return wording.Count(s.Limited.Failed)
 		})
 		each(column{head: cardHead, rank: 1}, size(func(s *align.Setting) int64 { return s.SmallestCard }))
 	}
@@ -235,7 +235,7 @@ func (p *printer) settings(wi *align.WhatIf) {
 	fits := !slices.ContainsFunc(dropped, func(s string) bool {
 		return strings.HasSuffix(s, cacheAtPeak) || strings.HasSuffix(s, failedHead) || strings.HasSuffix(s, cardHead)
 	})
-	if fits && !slices.ContainsFunc(lines, func(l string) bool { return displayWidth(l) > p.width-2 }) {
+	if fits && !slices.ContainsFunc(lines, func(l string) bool { return wording.Width(l) > p.width-2 }) {
 		p.table(tab, nil)
 		return
 	}
@@ -427,7 +427,7 @@ func (p *printer) byIteration(wi *align.WhatIf) {
 		if k > 0 && i != t.rows[k-1]+1 {
 			gaps[k] = fmt.Sprintf("… %d iterations", i-t.rows[k-1]-1)
 		}
-		name.cells = append(name.cells, clean(wi.Track.Iterations[i].Name))
+		name.cells = append(name.cells, wording.Terminal(wi.Track.Iterations[i].Name))
 	}
 	for k, n := range shown {
 		c := column{head: number(n)}

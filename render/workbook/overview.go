@@ -11,6 +11,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/summary"
 )
 
@@ -81,7 +82,7 @@ func (o *overview) set(col int, v any, style int) {
 	}
 	if v != nil {
 		if s, ok := v.(string); ok {
-			v = cellText(s)
+			v = wording.Cell(s)
 		}
 		o.do(o.b.f.SetCellValue(overviewSheet, cell, v))
 	}
@@ -103,7 +104,7 @@ func (o *overview) fact(key, text string) {
 	o.do(err)
 	o.do(o.b.f.MergeCell(overviewSheet, a, z))
 	// Neither Excel nor LibreOffice fits the height of a row to merged cells.
-	lines := math.Ceil(float64(textWidth(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
+	lines := math.Ceil(float64(wording.Width(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, min(max(lines, 1)*15, 150)))
 	o.row++
 }
@@ -120,7 +121,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 	lines := 1
 	for i, c := range cols {
 		o.set(i+1, c.head, o.b.headStyle(c.as))
-		lines = max(lines, int(math.Ceil(float64(textWidth(c.head)+5)/columnWidth)))
+		lines = max(lines, int(math.Ceil(float64(wording.Width(c.head)+5)/columnWidth)))
 	}
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(lines*15+3)))
 	o.row++
@@ -132,7 +133,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 		for j, v := range r.cells {
 			o.set(j+1, v, o.b.styles[cols[j].as])
 			if s, ok := v.(string); ok && cols[j].as == asLong {
-				high = max(high, int(math.Ceil(float64(textWidth(s))/(columnWidth-1.5))))
+				high = max(high, int(math.Ceil(float64(wording.Width(s))/(columnWidth-1.5))))
 			}
 		}
 		o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(min(high, 8)*15)))

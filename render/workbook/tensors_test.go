@@ -169,7 +169,7 @@ func TestRuns(t *testing.T) {
 			for i := range tr.Iterations {
 				u := &tr.Iterations[i].Use
 				free, other, _ := summary.LevelGaps(u)
-				peaks = append(peaks, u.Level(align.LevelAllocated).Peak)
+				peaks = append(peaks, u.Level("allocated").Peak)
 				unused, outside = append(unused, free), append(outside, other)
 			}
 			equal("Tensor levels", "Allocated peak (bytes)", peaks)
