@@ -17,11 +17,11 @@ func IterationsFrom(t *align.Track) string {
 	}
 	var s string
 	switch f.How {
-	case "nvtx":
+	case align.OriginRanges:
 		s = fmt.Sprintf("%d, from ranges named %q", f.Count, f.Pattern)
-	case "pattern":
+	case align.OriginPattern:
 		s = fmt.Sprintf("%d, from ranges that match %q as asked", f.Count, f.Pattern)
-	case "kernels":
+	case align.OriginKernels:
 		s = fmt.Sprintf("%d, inferred from the repeating sequence of GPU work", f.Count)
 		if len(t.Iterations) > 0 {
 			s += fmt.Sprintf(" and named %q here", strings.TrimRight(t.Iterations[0].Name, "0123456789")+"#")
@@ -107,7 +107,7 @@ func Inferred(t *align.Track) string {
 }
 
 // inferredIterations says that a track's iterations were found in the GPU work.
-func inferredIterations(t *align.Track) bool { return t.IterationsFrom.How == "kernels" }
+func inferredIterations(t *align.Track) bool { return t.IterationsFrom.Inferred() }
 
 // From says for an iteration of a track, by its place, and the path of a phase in it where the two come from: "nvtx" or
 // "inferred"; empty for no iteration and no phase, so that a range outside of iterations is "nvtx".
