@@ -86,7 +86,7 @@ func (a *analysis) doubts() {
 				a.warnOf(t.PID, "lost_frees", "process %d device %d: %d blocks of %s memory were never freed in the report, but their address was allocated anew: they end there",
 					t.PID, t.Device, l.LostFrees, l.Kind)
 			}
-			if l.Kind == "unknown" || levelOrder(l.Kind) == 9 {
+			if levelOrder(l.Kind) >= levelOrder(LevelUnknown) {
 				a.warnOf(t.PID, "unknown_kind", "process %d device %d: %d allocations are of memory %q and count for no known level", t.PID, t.Device, l.Allocs, l.Kind)
 			}
 		}

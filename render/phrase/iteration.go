@@ -30,7 +30,7 @@ func IterationsFrom(t *align.Track) string {
 		s += fmt.Sprintf(" in domain %q", f.Domain)
 	}
 	s += ", confidence " + strconv.FormatFloat(f.Confidence, 'f', 2, 64)
-	if inferredIterations(t) {
+	if t.IterationsFrom.Inferred() {
 		s += " (how well the repeats match: 1 where all are the same)"
 	}
 	s += why + "."
@@ -47,11 +47,11 @@ func IterationsFrom(t *align.Track) string {
 func foundFrom(t *align.Track) string {
 	f := &t.IterationsFrom
 	switch f.How {
-	case "nvtx":
+	case align.OriginRanges:
 		return fmt.Sprintf("%d, from ranges named %q", f.Count, f.Pattern)
-	case "pattern":
+	case align.OriginPattern:
 		return fmt.Sprintf("%d, from ranges that match %q as asked", f.Count, f.Pattern)
-	case "kernels":
+	case align.OriginKernels:
 		s := fmt.Sprintf("%d, inferred from the repeating sequence of GPU work", f.Count)
 		if len(t.Iterations) > 0 {
 			s += fmt.Sprintf(" and named %q here", strings.TrimRight(t.Iterations[0].Name, "0123456789")+"#")
@@ -110,7 +110,7 @@ func Flags(it *align.Iteration) string {
 // Inferred is what is said beside a track's iterations and phases where some of them were found in the GPU work; empty
 // where all come from ranges of the program.
 func Inferred(t *align.Track) string {
-	if inferredIterations(t) {
+	if t.IterationsFrom.Inferred() {
 		return "iterations and phases are inferred from the GPU work, not from ranges of the program"
 	}
 	for i := range t.Iterations {
@@ -123,9 +123,6 @@ func Inferred(t *align.Track) string {
 	return ""
 }
 
-// inferredIterations says that a track's iterations were found in the GPU work.
-func inferredIterations(t *align.Track) bool { return t.IterationsFrom.How == "kernels" }
-
 // From says for an iteration of a track, by its place, and the path of a phase in it where the two come from: "nvtx" or
 // "inferred"; empty for no iteration and no phase, so that a range outside of iterations is "nvtx".
 func From(t *align.Track, place int, path string) string {
@@ -135,7 +132,7 @@ func From(t *align.Track, place int, path string) string {
 		return ""
 	case it == nil:
 		return "nvtx"
-	case inferredIterations(t):
+	case t.IterationsFrom.Inferred():
 		return "inferred"
 	}
 	for i := range it.Phases {

@@ -50,15 +50,15 @@ func TestIterationsFrom(t *testing.T) {
 	for i := range its {
 		its[i] = align.Iteration{Index: i, Name: "step 0", Warmup: i < 8, Truncated: i%8 == 0}
 	}
-	f := align.IterationsFrom{How: "nvtx", Pattern: "step #", Count: 9, Confidence: 0.5, Domain: "d", Why: "why", Gaps: []int{3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}
-	kernels := align.IterationsFrom{How: "kernels", Count: 9, Confidence: 1}
+	f := align.IterationsFrom{How: align.OriginRanges, Pattern: "step #", Count: 9, Confidence: 0.5, Domain: "d", Why: "why", Gaps: []int{3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}
+	kernels := align.IterationsFrom{How: align.OriginKernels, Count: 9, Confidence: 1}
 	check(t, []said{
 		{IterationsFrom(&align.Track{}), "none found. Mark iterations with NVTX ranges, as the README shows, or name ranges that are there with " +
 			"--iteration; without ranges, --infer auto looks for what repeats."},
 		{IterationsFrom(&align.Track{Iterations: its, IterationsFrom: f}), `9, from ranges named "step #" in domain "d", confidence 0.50: why. ` +
 			"Missing from the sequence: 3, 4, 5, 6, 7, 8, 9, 10, 2 more. " +
 			"Medians leave out number 1, 2, 3, 4, 5, 6, 1 more (warm-up) and 0, 8 (truncated)."},
-		{IterationsFrom(&align.Track{IterationsFrom: align.IterationsFrom{How: "pattern", Pattern: "x"}}),
+		{IterationsFrom(&align.Track{IterationsFrom: align.IterationsFrom{How: align.OriginPattern, Pattern: "x"}}),
 			`0, from ranges that match "x" as asked, confidence 0.00.`},
 		{IterationsFrom(&align.Track{Iterations: its[8:], IterationsFrom: kernels}), "9, inferred from the repeating sequence of GPU work and named " +
 			`"step #" here, confidence 1.00 (how well the repeats match: 1 where all are the same). Medians leave out number 8 (truncated).`},
@@ -72,7 +72,7 @@ func TestInferred(t *testing.T) {
 	tr.Iterations[0].Phases[1].Inferred = true
 	check(t, []said{{Inferred(tr), "some phases are inferred from the GPU work, not from ranges of the program"},
 		{From(tr, 0, "a"), "nvtx"}, {From(tr, 0, "b"), "inferred"}, {From(tr, 0, ""), "nvtx"}})
-	tr.IterationsFrom.How = "kernels"
+	tr.IterationsFrom.How = align.OriginKernels
 	check(t, []said{{Inferred(tr), "iterations and phases are inferred from the GPU work, not from ranges of the program"},
 		{From(tr, 0, "a"), "inferred"}, {From(tr, -1, "a"), "nvtx"}})
 }

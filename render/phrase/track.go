@@ -51,7 +51,7 @@ func Attribution(c *align.Collected, t *align.Track) string {
 		return "no kernels traced one by one"
 	}
 	own := "a range on the thread that launched them"
-	if inferredIterations(t) {
+	if t.IterationsFrom.Inferred() {
 		own = "an inferred phase, or a range on the thread that launched them"
 	}
 	part := func(n int64) string { return wording.Count(n) + " (" + wording.Share(n, a.Kernels) + ")" }

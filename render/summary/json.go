@@ -215,7 +215,7 @@ func (e *encoder) levels(t *align.Track) {
 	for i := range t.Levels {
 		l := &t.Levels[i]
 		e.next(i, "\n  ")
-		e.text(l.Kind)
+		e.text(string(l.Kind))
 		e.raw(":{")
 		e.intField("peak_bytes", l.Peak)
 		e.intField("peak_at_ns", l.PeakAt)
@@ -253,7 +253,7 @@ func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 	if f.How == "" {
 		e.text("none")
 	} else {
-		e.text(f.How)
+		e.text(string(f.How))
 	}
 	e.textFieldOrNull("pattern", f.Pattern)
 	e.floatField("confidence", f.Confidence)
@@ -421,7 +421,7 @@ func (e *encoder) use(u *align.Use, timed bool) {
 	for i := range u.Other {
 		o := &u.Other[i]
 		e.raw(",")
-		e.text(o.Level)
+		e.text(string(o.Level))
 		e.raw(":")
 		e.memory(&o.MemoryUse, timed)
 	}

@@ -128,7 +128,7 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 		for i := range t.Levels {
 			l := &t.Levels[i]
 			it, phase := t.PeakPlace(l)
-			m.row(wording.Markdown(l.Kind), wording.Markdown(phrase.Place(it, phase)), wording.Bytes(l.Peak), wording.Bytes(l.End), wording.Count(l.Allocs), wording.Count(l.Frees),
+			m.row(wording.Markdown(string(l.Kind)), wording.Markdown(phrase.Place(it, phase)), wording.Bytes(l.Peak), wording.Bytes(l.End), wording.Count(l.Allocs), wording.Count(l.Frees),
 				known(m.c.API, wording.Count(l.FailedAllocs)))
 		}
 		if p := t.Pool; p != nil {

@@ -109,7 +109,7 @@ func (m *markdown) levels(t *align.Track) {
 			if n > 0 && show.rows[n-1] != i-1 {
 				m.row(append([]string{fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))}, make([]string, 10)...)...)
 			}
-			a, r := it.Use.Level("allocated"), it.Use.Level("reserved")
+			a, r := it.Level(align.LevelAllocated), it.Level(align.LevelReserved)
 			unused, outside, ok := it.Use.Gaps()
 			m.row(wording.Markdown(it.Name), wording.Markdown(it.PeakPhase("allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
 				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, wording.Bytes(unused)), known(ok, wording.Bytes(outside)), phrase.Flags(it))
@@ -121,8 +121,8 @@ func (m *markdown) levels(t *align.Track) {
 		m.begin(1, "Phase", "Allocated peak", "Allocated need", "Allocated net (median)", "Reserved peak", "Reserved need", "Traced peak", "Traced need")
 		for i := range t.Phases {
 			p := &t.Phases[i]
-			a, r, net := p.Max.Level("allocated"), p.Max.Level("reserved"), "n/a"
-			if u := p.Median.Level("allocated"); u != nil {
+			a, r, net := p.Max.Level(align.LevelAllocated), p.Max.Level(align.LevelReserved), "n/a"
+			if u := p.Median.Level(align.LevelAllocated); u != nil {
 				net = wording.SignedBytes(u.Net)
 			}
 			name := wording.Markdown(p.Path)

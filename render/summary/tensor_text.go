@@ -100,8 +100,8 @@ func (p *printer) levelIterations(t *align.Track) {
 			gaps[n] = fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))
 		}
 		index.cells = append(index.cells, strconv.Itoa(it.Index))
-		levelCells(it.Use.Level("allocated"), aPeak, aNeed, aEnd)
-		levelCells(it.Use.Level("reserved"), rPeak, rNeed, nil)
+		levelCells(it.Level(align.LevelAllocated), aPeak, aNeed, aEnd)
+		levelCells(it.Level(align.LevelReserved), rPeak, rNeed, nil)
 		levelCells(&it.Memory, dPeak, dNeed, nil)
 		free, other, ok := it.Use.Gaps()
 		unused.cells = append(unused.cells, known(ok, wording.Bytes(free)))
@@ -145,13 +145,13 @@ func (p *printer) levelPhases(t *align.Track) {
 	for _, i := range show.rows {
 		ph := &t.Phases[i]
 		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+wording.Terminal(ph.Name))
-		levelCells(ph.Max.Level("allocated"), aPeak, aNeed, nil)
+		levelCells(ph.Max.Level(align.LevelAllocated), aPeak, aNeed, nil)
 		net := "n/a"
-		if u := ph.Median.Level("allocated"); u != nil {
+		if u := ph.Median.Level(align.LevelAllocated); u != nil {
 			net = wording.SignedBytes(u.Net)
 		}
 		aNet.cells = append(aNet.cells, net)
-		levelCells(ph.Max.Level("reserved"), rPeak, rNeed, nil)
+		levelCells(ph.Max.Level(align.LevelReserved), rPeak, rNeed, nil)
 		levelCells(&ph.Max.Memory, dPeak, dNeed, nil)
 		s := ""
 		if ph.Inferred {

@@ -118,7 +118,7 @@ func (p *printer) levels(rep *findings.Report, t *align.Track) {
 		if l.Partial {
 			low = "≥ "
 		}
-		kind.cells = append(kind.cells, wording.Terminal(l.Kind))
+		kind.cells = append(kind.cells, wording.Terminal(string(l.Kind)))
 		peak.cells = append(peak.cells, low+wording.Bytes(l.Peak))
 		at.cells = append(at.cells, wording.Duration(l.PeakAt-rep.Source.Start))
 		it, phase := t.PeakPlace(l)

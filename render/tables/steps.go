@@ -31,7 +31,7 @@ func (s *Step) isPhase() bool { return s.Phase != nil }
 
 // inferred says that the step was found in the GPU work.
 func (s *Step) inferred() bool {
-	return s.Track.IterationsFrom.How == "kernels" || s.isPhase() && s.Phase.Inferred
+	return s.Track.IterationsFrom.Inferred() || s.isPhase() && s.Phase.Inferred
 }
 
 func (s *Step) start() int64 {
@@ -175,7 +175,7 @@ var (
 )
 
 // LevelColumns are the figures of a level beside the device level, such as "managed", with a prefix before their keys.
-func LevelColumns(kind, prefix string) []Column[*Step] {
+func LevelColumns(kind align.LevelKind, prefix string) []Column[*Step] {
 	p := part[*Step, align.MemoryUse]{key: prefix, collected: (*Step).collected, needs: knowsMemory,
 		use: func(s *Step) *align.MemoryUse { return s.use().Level(kind) }}
 	return headed(p.columns(Memory))

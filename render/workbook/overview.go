@@ -254,7 +254,7 @@ func (o *overview) levels(rep *findings.Report) {
 			note = "partial: lower bounds"
 		}
 		r.track(t)
-		r.text(l.Kind)
+		r.text(string(l.Kind))
 		r.mib(true, l.Peak)
 		r.ms(true, l.PeakAt-rep.Source.Start)
 		r.text(in)
@@ -298,7 +298,7 @@ func (o *overview) tracks(rep *findings.Report) {
 		r.track(t)
 		r.text(t.Process)
 		r.int(int64(len(t.Iterations)))
-		r.text(t.IterationsFrom.How)
+		r.text(string(t.IterationsFrom.How))
 		r.text(t.IterationsFrom.Pattern)
 		r.cells = append(r.cells, t.IterationsFrom.Confidence)
 		r.intIf(c.Kernels, a.Kernels)
@@ -323,7 +323,7 @@ type peak struct {
 // under a cache.
 func (p *peak) level(u *align.Use) *align.MemoryUse {
 	if p.t.HasTensorLevels() {
-		if m := u.Level("allocated"); m != nil {
+		if m := u.Level(align.LevelAllocated); m != nil {
 			return m
 		}
 	}

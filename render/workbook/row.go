@@ -78,8 +78,8 @@ func (r *row) track(t *align.Track) {
 }
 
 // phaseText names the phase of an event: a path, or what stands for none.
-func phaseText(path, where string) string {
-	if where == "none" || path == "" && where != "iteration" {
+func phaseText(path string, where align.Where) string {
+	if where == align.InNone || path == "" && where != align.InIteration {
 		return "(no range)"
 	}
 	return path

@@ -9,7 +9,10 @@ import (
 )
 
 // The three levels, each with the word that its columns begin with.
-var threeLevels = []struct{ kind, word string }{{"allocated", "Allocated"}, {"reserved", "Reserved"}, {"device", "Traced"}}
+var threeLevels = []struct {
+	kind align.LevelKind
+	word string
+}{{align.LevelAllocated, "Allocated"}, {align.LevelReserved, "Reserved"}, {align.LevelDevice, "Traced"}}
 
 // Columns of the sheet Tensor levels that the Overview's chart shows.
 const (
@@ -36,7 +39,7 @@ func levelColumns() []column {
 // levels takes the columns of levelColumns.
 func (r *row) levels(u *align.Use) {
 	unused, outside, ok := u.Gaps()
-	level := func(kind string) (m *align.MemoryUse, known bool) {
+	level := func(kind align.LevelKind) (m *align.MemoryUse, known bool) {
 		if m = u.Level(kind); m == nil {
 			return &align.MemoryUse{}, false
 		}
@@ -77,7 +80,7 @@ func tensorLevelsTable(rep *findings.Report) *table {
 			r.int(int64(it.Index))
 			r.text(it.Name)
 			r.text(phrase.Flags(it))
-			r.text(from(t.IterationsFrom.How == "kernels"))
+			r.text(from(t.IterationsFrom.Inferred()))
 			r.text(it.PeakPhase("allocated"))
 			r.levels(&it.Use)
 		},
@@ -111,7 +114,7 @@ func tensorPhasesTable(rep *findings.Report) *table {
 			r.int(int64(p.Depth))
 			r.text(from(p.Inferred))
 			r.int(int64(p.Iterations))
-			level := func(kind string) (med, top *align.MemoryUse, known bool) {
+			level := func(kind align.LevelKind) (med, top *align.MemoryUse, known bool) {
 				med, top = p.Median.Level(kind), p.Max.Level(kind)
 				if med == nil || top == nil {
 					return &align.MemoryUse{}, &align.MemoryUse{}, false
@@ -160,7 +163,7 @@ func tensorPhaseRowsTable(rep *findings.Report) *table {
 			r.int(int64(it.Index))
 			r.text(p.Path)
 			r.int(int64(p.Depth))
-			r.text(from(p.Inferred || t.IterationsFrom.How == "kernels"))
+			r.text(from(p.Inferred || t.IterationsFrom.Inferred()))
 			r.int(int64(p.Calls))
 			r.levels(&p.Use)
 		},

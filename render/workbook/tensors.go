@@ -55,7 +55,7 @@ func fromOf(rep *findings.Report) func(t *align.Track, place int, path string) s
 }
 
 // pathFrom is the same for rows that stand for a phase in all iterations.
-func pathFrom(rep *findings.Report) func(t *align.Track, path, where string) string {
+func pathFrom(rep *findings.Report) func(t *align.Track, path string, where align.Where) string {
 	type key struct {
 		t    *align.Track
 		path string
@@ -66,19 +66,19 @@ func pathFrom(rep *findings.Report) func(t *align.Track, path, where string) str
 			continue
 		}
 		for i := range t.Iterations {
-			inferred[key{t, ""}] = t.IterationsFrom.How == "kernels"
+			inferred[key{t, ""}] = t.IterationsFrom.Inferred()
 			for k := range t.Iterations[i].Phases {
-				if p := &t.Iterations[i].Phases[k]; p.Inferred || t.IterationsFrom.How == "kernels" {
+				if p := &t.Iterations[i].Phases[k]; p.Inferred || t.IterationsFrom.Inferred() {
 					inferred[key{t, p.Path}] = true
 				}
 			}
 		}
 	}
-	return func(t *align.Track, path, where string) string {
+	return func(t *align.Track, path string, where align.Where) string {
 		switch where {
-		case "iteration":
+		case align.InIteration:
 			return from(inferred[key{t, path}])
-		case "range":
+		case align.InRange:
 			return from(false)
 		}
 		return ""
@@ -237,7 +237,7 @@ func categoriesTable(rep *findings.Report) *table {
 			r.intIf(theory, b.Expected)
 			r.intIf(theory && b.Known, b.Difference())
 			r.text(b.Note)
-			r.text(from(k.t.IterationsFrom.How == "kernels"))
+			r.text(from(k.t.IterationsFrom.Inferred()))
 		},
 	}
 }
