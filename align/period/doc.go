@@ -25,6 +25,8 @@
 //
 //	operations → threadUses → roles → turns → passes → training → phasing → Result
 //
+// The stages by file:
+//
 //  1. threads.go, roles.go: who is the main thread, and who launches the backward pass.
 //  2. turns.go: the turns of both, and the optimizer in them where names tell it.
 //  3. passes.go: what a forward pass looks like, and where it begins in every turn.
@@ -35,6 +37,8 @@
 // Everything else is told by what recurs on one thread (findRepeats):
 //
 //	operations → sequence → marks → levels → cuts → spans → repeated → Result
+//
+// Again by file:
 //
 //  1. fed.go: requests whose prompts the host feeds, told by the first kernel of a pass.
 //  2. marks.go, levels.go: runs that recur evenly, and how the stretches between them match.

@@ -34,7 +34,7 @@ func (s sequence) firstKind() (kind uint64, times int) {
 	count := map[uint64]int{}
 	for p := 1; p < s.len(); p++ {
 		if s.is(p-1, HtoD) && s.is(p, Kernel) {
-			count[s.kind(p)]++
+			count[s.at(p).kind()]++
 		}
 	}
 	for k, n := range count {
@@ -48,7 +48,7 @@ func (s sequence) firstKind() (kind uint64, times int) {
 // passes lists where passes begin that a kind of kernel begins: at the first of several in a row, or at the copies to the
 // device before.
 func (s sequence) passes(first uint64) (at []int) {
-	begins := func(p int) bool { return s.is(p, Kernel) && s.kind(p) == first }
+	begins := func(p int) bool { return s.is(p, Kernel) && s.at(p).kind() == first }
 	low := 0 // after the start of the pass before
 	for p := range s.len() {
 		if begins(p) && (p == 0 || !begins(p-1)) {

@@ -95,7 +95,7 @@ func (s sequence) placesOf(marks []*mark) map[*mark][]int {
 				continue
 			}
 			if hashes == nil {
-				hashes = s.runsOf(kind)
+				hashes = s.runsOf(kind, nil)
 			}
 			list := make([]int, 0, m.count)
 			for p := m.first; p <= m.last; p++ {

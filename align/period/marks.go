@@ -13,12 +13,12 @@ type mark struct {
 var markKinds = [...]struct {
 	size int
 	id   identity
-}{{1, byName}, {1, byShape}, {3, byName}, {3, byShape}}
+}{{1, (*Op).name}, {1, (*Op).shape}, {3, (*Op).name}, {3, (*Op).shape}}
 
-// runsOf lists the hash of the run of a kind that begins at each place.
-func (s sequence) runsOf(kind int) []uint64 {
+// runsOf lists the hash of the run of a kind that begins at each place, in a buffer that may be too small.
+func (s sequence) runsOf(kind int, buf []uint64) []uint64 {
 	k := markKinds[kind]
-	return runs(s.ids(k.id), k.size)
+	return runs(s.ids(k.id, buf), k.size)
 }
 
 // A slot is what the table of marks knows of one run.
@@ -53,9 +53,11 @@ func (s sequence) marks() []mark {
 	wrap := uint64(size - 1)
 	table := make([]slot, size)
 	var out []mark
+	var hashes []uint64
 	for kind := range markKinds {
 		clear(table)
-		for i, h := range s.runsOf(kind) {
+		hashes = s.runsOf(kind, hashes)
+		for i, h := range hashes {
 			p := h & wrap
 			for table[p].count > 0 && table[p].hash != h {
 				p = (p + 1) & wrap

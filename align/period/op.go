@@ -37,6 +37,17 @@ type Op struct {
 	Flags  Flags
 }
 
+func (o *Op) name() uint64  { return o.Loose }
+func (o *Op) shape() uint64 { return o.Key }
+
+// kind is the kind of a kernel; of other operations, and where a kernel's is unknown, the name.
+func (o *Op) kind() uint64 {
+	if o.Kind != 0 {
+		return o.Kind
+	}
+	return o.Loose
+}
+
 // work says that an operation computes, unlike copies and memsets.
 func (o *Op) work() bool { return o.Class == Kernel || o.Class == Graph }
 

@@ -11,13 +11,13 @@ type passes struct {
 
 // findPasses learns how a forward pass looks, and finds its beginning in every turn.
 func findPasses(t turns) passes {
-	p := passes{turns: t, pattern: t.learnPattern()}
+	p := passes{t, t.learnPattern(), make([]int, len(t.list))}
 	last := len(t.list) - 1
 	tries := maxTries
 	for i := range last {
-		p.forward = append(p.forward, p.findForward(i, &tries))
+		p.forward[i] = p.findForward(i, &tries)
 	}
-	p.forward = append(p.forward, t.list[last].back)
+	p.forward[last] = t.list[last].back
 	return p
 }
 
@@ -156,7 +156,7 @@ func (p passes) beginning(u *turn, start, missing int) int {
 	head := min(patternHead, p.pattern.len())
 	for q := start - 1; q >= u.rest; q-- {
 		n := 0
-		for n < head && p.name(q+n) == p.pattern.name(n) {
+		for n < head && p.at(q+n).name() == p.pattern.at(n).name() {
 			n++
 		}
 		if n == head {

@@ -89,7 +89,7 @@ func (t training) hasFactor(i int) bool {
 	u := &t.list[i]
 	for p := u.back; p < u.to; p++ {
 		if t.is(p, Kernel) {
-			return t.is(u.back-2, Kernel) && t.key(u.back-2) == t.key(p)
+			return t.is(u.back-2, Kernel) && t.at(u.back-2).shape() == t.at(p).shape()
 		}
 	}
 	return false

@@ -139,12 +139,12 @@ func (s sequence) startAtPrompts(its []span, length int) bool {
 // startAtFirstKernel moves the starts of steps to the first kernel of a pass, which is known because copies lead in to
 // the prefill of a request: the nearest operation of its kind, if most steps have just one.
 func (s sequence) startAtFirstKernel(steps []span, request span) []span {
-	first := s.kind(s.pastCopies(request))
+	first := s.at(s.pastCopies(request)).kind()
 	single := 0
 	for _, x := range steps {
 		n := 0
 		for p := x.from; p < x.to; p++ {
-			n += one(s.at(p).work() && s.kind(p) == first)
+			n += one(s.at(p).work() && s.at(p).kind() == first)
 		}
 		single += one(n == 1)
 	}
@@ -174,7 +174,7 @@ func (s sequence) startAtFirstKernel(steps []span, request span) []span {
 func (s sequence) nearest(kind uint64, x span, low int) (place int, ok bool) {
 	for d := range x.len()/2 + 1 {
 		for _, p := range [...]int{x.from + d, x.from - d} {
-			if p >= low && p < s.len() && s.kind(p) == kind {
+			if p >= low && p < s.len() && s.at(p).kind() == kind {
 				return p, true
 			}
 		}

@@ -168,15 +168,18 @@ func (u threadUses) together(windows []window, busy map[int]bool, thread int) bo
 
 // sameWork says that two threads launch much the same operations, by exact key, or that one launches none.
 func (u threadUses) sameWork(a, b int) bool {
-	counts := map[uint64][2]int{}
+	counts := map[uint64]*[2]int{}
 	var all [2]int
 	for i, t := range u.of {
 		if o := &u.ops[i]; o.work() && (int(t) == a || int(t) == b) {
 			n := counts[o.Key]
+			if n == nil {
+				n = new([2]int)
+				counts[o.Key] = n
+			}
 			side := one(int(t) == b)
 			n[side]++
 			all[side]++
-			counts[o.Key] = n
 		}
 	}
 	both := 0 // of all[0] × all[1]

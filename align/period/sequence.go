@@ -17,17 +17,6 @@ func (s sequence) len() int                  { return len(s.idx) }
 func (s sequence) cut(from, to int) sequence { return sequence{s.ops, s.idx[from:to]} }
 func (s sequence) in(x span) sequence        { return s.cut(x.from, x.to) }
 func (s sequence) is(p int, c Class) bool    { return s.at(p).Class == c }
-func (s sequence) key(p int) uint64          { return s.at(p).Key }
-func (s sequence) name(p int) uint64         { return s.at(p).Loose }
-
-// kind is the kind of a kernel; of other operations, and where a kernel's is unknown, the name.
-func (s sequence) kind(p int) uint64 {
-	o := s.at(p)
-	if o.Kind != 0 {
-		return o.Kind
-	}
-	return o.Loose
-}
 
 // works is the number of kernels and graph launches.
 func (s sequence) works() (n int) {

@@ -2,25 +2,16 @@ package period
 
 import "slices"
 
-// An identity is what makes two operations the same.
-type identity uint8
+// An identity is what makes two operations the same: (*Op).name, (*Op).shape or (*Op).kind.
+type identity func(*Op) uint64
 
-const (
-	byName  identity = iota // Op.Loose
-	byShape                 // Op.Key: name and shape
-)
-
-// ids lists an identity of each operation.
-func (s sequence) ids(id identity) []uint64 {
-	out := make([]uint64, s.len())
-	for p := range out {
-		if id == byName {
-			out[p] = s.name(p)
-		} else {
-			out[p] = s.key(p)
-		}
+// ids lists an identity of each operation, in a buffer that may be too small.
+func (s sequence) ids(id identity, buf []uint64) []uint64 {
+	buf = slices.Grow(buf[:0], s.len())
+	for _, i := range s.idx {
+		buf = append(buf, id(&s.ops[i]))
 	}
-	return out
+	return buf
 }
 
 // mix spreads a value over 64 bits (the finalizer of SplitMix64).
@@ -45,7 +36,7 @@ func runs(ids []uint64, size int) []uint64 {
 
 // sortedRuns lists the hashes of the runs of a stretch, sorted, with repeats. Of a long stretch only the beginning counts.
 func (s sequence) sortedRuns(size int, id identity) []uint64 {
-	out := runs(s.cut(0, min(s.len(), maxCompared)).ids(id), size)
+	out := runs(s.cut(0, min(s.len(), maxCompared)).ids(id, nil), size)
 	slices.Sort(out)
 	return out
 }
@@ -106,11 +97,12 @@ func (s sequence) kinds() (seq []uint64, different int) {
 	seq = make([]uint64, 0, n)
 	seen := map[uint64]bool{}
 	for p := range n {
-		k := s.kind(p)
-		if s.at(p).work() {
+		o := s.at(p)
+		k := o.kind()
+		if o.work() {
 			seen[k] = true
 		}
-		if !s.is(p, Memset) && (len(seq) == 0 || seq[len(seq)-1] != k) {
+		if o.Class != Memset && (len(seq) == 0 || seq[len(seq)-1] != k) {
 			seq = append(seq, k)
 		}
 	}
@@ -142,14 +134,14 @@ func overlapByKind(a, b sequence) float64 {
 
 // alike is the share of operations that two stretches have in common by shape, in whatever order.
 func alike(a, b sequence) float64 {
-	return overlap(a.sortedRuns(1, byShape), b.sortedRuns(1, byShape))
+	return overlap(a.sortedRuns(1, (*Op).shape), b.sortedRuns(1, (*Op).shape))
 }
 
 // similar compares two stretches by names, and to a smaller part by shapes too: batches of other lengths have the same
 // names and other grids. Where other lengths have other kernels too, the kinds of these count, at a discount.
 func similar(a, b sequence) float64 {
-	names := overlapBy(byName, a, b)
-	s := nameWeight*names + (1-nameWeight)*overlapBy(byShape, a, b)
+	names := overlapBy((*Op).name, a, b)
+	s := nameWeight*names + (1-nameWeight)*overlapBy((*Op).shape, a, b)
 	if s < plainlySimilar {
 		s = max(s, kindWeight*overlapByKind(a, b)+(1-kindWeight)*names)
 	}
@@ -162,7 +154,7 @@ func within(a, b sequence) float64 {
 	if size == 0 {
 		return 0
 	}
-	s := contained(a.sortedRuns(size, byName), b.sortedRuns(size, byName))
+	s := contained(a.sortedRuns(size, (*Op).name), b.sortedRuns(size, (*Op).name))
 	if s < plainlySimilar {
 		if x, y := kindRuns(a, b, size); len(x) > 0 {
 			s = max(s, contained(x, y))

@@ -11,10 +11,10 @@ type training struct {
 
 // findOptimizers tells in which turns an optimizer comes first, and where it ends.
 func findOptimizers(p passes) training {
-	t := training{passes: p, ends: p.findEnds()}
+	t := training{p, p.findEnds(), make([]int, len(p.list))}
 	pattern := t.optimizerPattern()
 	for i := range t.list {
-		t.optimized = append(t.optimized, t.optimizerEnd(i, pattern))
+		t.optimized[i] = t.optimizerEnd(i, pattern)
 	}
 	return t
 }

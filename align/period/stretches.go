@@ -69,7 +69,7 @@ func (s sequence) splitLong(spans []span, typical int) []span {
 		}
 		rest := span{x.from + m.a, x.to}
 		x.to = rest.from
-		if s.kind(s.pastCopies(rest)) == s.kind(s.pastCopies(*x)) && !farLonger.exceeded(rest.len(), typical) {
+		if s.at(s.pastCopies(rest)).kind() == s.at(s.pastCopies(*x)).kind() && !farLonger.exceeded(rest.len(), typical) {
 			spans = slices.Insert(spans, i+1, rest)
 			i++
 		}
@@ -81,11 +81,11 @@ func (s sequence) splitLong(spans []span, typical int) []span {
 func (s sequence) follow(other sequence, n int) int {
 	pairs := map[[2]uint64]bool{}
 	for p := 1; p < other.len(); p++ {
-		pairs[[2]uint64{other.name(p - 1), other.name(p)}] = true
+		pairs[[2]uint64{other.at(p - 1).name(), other.at(p).name()}] = true
 	}
 	misses := 0
 	for p := max(n, 1); p < s.len(); p++ {
-		if pairs[[2]uint64{s.name(p - 1), s.name(p)}] {
+		if pairs[[2]uint64{s.at(p - 1).name(), s.at(p).name()}] {
 			misses = max(0, misses-1)
 			if misses == 0 {
 				n = p + 1

@@ -49,17 +49,16 @@ func (t training) result() Result {
 	if r.Confidence < minConfidence {
 		return none(fmt.Sprintf("only %d training steps, which match by %.0f %%", whole, 100*match))
 	}
+	r.Iterations = make([]Iteration, len(steps))
 	p := t.phasing()
-	spans := make([]span, len(steps))
+	spans, sizes := make([]span, len(steps)), make([]int, len(steps))
 	for k, x := range steps {
-		it := Iteration{Truncated: k >= whole}
-		spans[k] = p.addPhases(&it, x)
-		r.Iterations = append(r.Iterations, it)
+		spans[k] = p.addPhases(&r.Iterations[k], x)
+		r.Iterations[k].Truncated = k >= whole
 	}
 	setTimes(t.sequence, r.Iterations, spans)
-	var sizes []int
-	for _, it := range r.Iterations {
-		sizes = append(sizes, it.Last-it.First+1)
+	for k, it := range r.Iterations {
+		sizes[k] = it.Last - it.First + 1
 	}
 	r.Period = median(sizes)
 	return r

@@ -55,7 +55,7 @@ func findNamed(s sequence, list []turn) turns {
 		u := &list[i]
 		u.rest = u.from
 		for p := u.back - 1; p >= u.from && len(names) > 0; p-- {
-			if names[s.name(p)] {
+			if names[s.at(p).name()] {
 				u.rest, u.named = p+1, true
 				break
 			}

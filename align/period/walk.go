@@ -15,9 +15,9 @@ func matchEnds(a, b sequence) match { return compare(a, b, true) }
 
 // compare matches by name; where few names match, by kind, if that goes further.
 func compare(a, b sequence, fromEnd bool) match {
-	m := walker{a, b, fromEnd, sequence.name}.walk()
+	m := walk(&walker{a, b, fromEnd, (*Op).name})
 	if n := min(a.len(), b.len()); !most.of(m.equal, n) {
-		k := walker{a, b, fromEnd, sequence.kind}.walk()
+		k := walk(&walker{a, b, fromEnd, (*Op).kind})
 		if furtherByKind.exceeded(k.equal, m.equal) && kindsThrough*k.equal > n {
 			return k
 		}
@@ -29,7 +29,7 @@ func compare(a, b sequence, fromEnd bool) match {
 type walker struct {
 	a, b    sequence
 	fromEnd bool
-	id      func(sequence, int) uint64
+	id      identity
 }
 
 // walk goes along both sequences:
@@ -37,7 +37,7 @@ type walker struct {
 //  1. While the heads are equal, take both.
 //  2. Else skip what differs.
 //  3. Where the sequences part for good, stop.
-func (w walker) walk() match {
+func walk(w *walker) match {
 	var m match
 	for i, j := 0, 0; i < w.a.len() && j < w.b.len(); {
 		if w.equal(i, j) {
@@ -58,7 +58,7 @@ func (w walker) walk() match {
 
 // skip finds the least number of operations to leave out, of both sequences together, after which two in a row are
 // equal. It fails where more than resync would have to go.
-func (w walker) skip(i, j int) (x, y int, ok bool) {
+func (w *walker) skip(i, j int) (x, y int, ok bool) {
 	left := w.a.len() - i + w.b.len() - j
 	for d := 1; d <= min(resync, left-4); d++ {
 		for skipped := 0; skipped <= d; skipped++ {
@@ -71,9 +71,9 @@ func (w walker) skip(i, j int) (x, y int, ok bool) {
 	return 0, 0, false
 }
 
-func (w walker) equal(i, j int) bool {
+func (w *walker) equal(i, j int) bool {
 	if w.fromEnd {
 		i, j = w.a.len()-1-i, w.b.len()-1-j
 	}
-	return w.id(w.a, i) == w.id(w.b, j)
+	return w.id(w.a.at(i)) == w.id(w.b.at(j))
 }
