@@ -2,9 +2,8 @@ package align
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 
+	"nsysmem/internal/wording"
 	"nsysmem/nsysdb"
 )
 
@@ -87,7 +86,7 @@ func (a *analysis) doubts() {
 				a.warnOf(t.PID, "lost_frees", "process %d device %d: %d blocks of %s memory were never freed in the report, but their address was allocated anew: they end there",
 					t.PID, t.Device, l.LostFrees, l.Kind)
 			}
-			if l.Kind == "unknown" || levelOrder(l.Kind) == 9 {
+			if levelOrder(l.Kind) >= levelOrder(LevelUnknown) {
 				a.warnOf(t.PID, "unknown_kind", "process %d device %d: %d allocations are of memory %q and count for no known level", t.PID, t.Device, l.Allocs, l.Kind)
 			}
 		}
@@ -164,16 +163,5 @@ func (a *analysis) failures(t *Track) {
 		map[string]any{"count": len(t.Failed), "last_ns": f.Time})
 }
 
-// size writes bytes for a sentence, in binary units, as pictures and tables write them: whole numbers without decimals, and
-// 1023.999 MiB as 1.00 GiB.
-func size(b int64) string {
-	f, units := float64(b), []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	for len(units) > 1 && math.Abs(math.Round(f*100)/100) >= 1024 {
-		f, units = f/1024, units[1:]
-	}
-	decimals := 2
-	if f == math.Trunc(f) {
-		decimals = 0
-	}
-	return strconv.FormatFloat(f, 'f', decimals, 64) + " " + units[0]
-}
+// size writes bytes for a sentence.
+func size(b int64) string { return wording.Bytes(b) }

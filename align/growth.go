@@ -180,19 +180,10 @@ func (a *analysis) growthAllocated(t *Track) bool {
 		return false
 	}
 	peak := int64(0)
-	for i := range t.Levels {
-		if t.Levels[i].Kind == "allocated" {
-			peak = t.Levels[i].Peak
-		}
+	if l := t.Level(LevelAllocated); l != nil {
+		peak = l.Peak
 	}
-	r, grows := riseOf(t, peak, func(it *Iteration) *MemoryUse {
-		for i := range it.Other {
-			if it.Other[i].Level == "allocated" {
-				return &it.Other[i].MemoryUse
-			}
-		}
-		return nil
-	})
+	r, grows := riseOf(t, peak, func(it *Iteration) *MemoryUse { return it.Level(LevelAllocated) })
 	if !grows {
 		return false
 	}
@@ -304,13 +295,11 @@ func (a *analysis) fragmentation(t *Track) bool {
 		}
 	}
 	var allocated, reserved int64
-	for i := range t.Levels {
-		switch t.Levels[i].Kind {
-		case "allocated":
-			allocated = t.Levels[i].Peak
-		case "reserved":
-			reserved = t.Levels[i].Peak
-		}
+	if l := t.Level(LevelAllocated); l != nil {
+		allocated = l.Peak
+	}
+	if l := t.Level(LevelReserved); l != nil {
+		reserved = l.Peak
 	}
 	evidence := map[string]any{"failed": failed, "misfits": misfits, "steady_misfits": late, "segments": len(ten.Growth),
 		"allocated_peak_bytes": allocated, "reserved_peak_bytes": reserved}

@@ -16,28 +16,20 @@ type need struct {
 
 // needOf splits a rise of the device level by the peaks of what tensors hold; false without the levels of a snapshot.
 func needOf(t *Track, r *rise) (need, bool) {
-	level := func(u *Use, name string) *MemoryUse {
-		for i := range u.Other {
-			if u.Other[i].Level == name {
-				return &u.Other[i].MemoryUse
-			}
-		}
-		return nil
-	}
-	start, end := level(&r.first.Use, "reserved"), level(&r.last.Use, "reserved")
-	first := level(&r.first.Use, "allocated")
+	start, end := r.first.Level(LevelReserved), r.last.Level(LevelReserved)
+	first := r.first.Level(LevelAllocated)
 	if start == nil || end == nil || first == nil {
 		return need{}, false
 	}
 	n := need{from: first.Start, to: first.Start}
 	for i := range t.Ranges {
-		if u := level(&t.Ranges[i].Use, "allocated"); u != nil && t.Ranges[i].End <= r.first.Start {
+		if u := t.Ranges[i].Level(LevelAllocated); u != nil && t.Ranges[i].End <= r.first.Start {
 			n.from = max(n.from, u.Peak)
 		}
 	}
 	for i := range t.Iterations {
 		it := &t.Iterations[i]
-		u := level(&it.Use, "allocated")
+		u := it.Level(LevelAllocated)
 		switch {
 		case u == nil || it.Start > r.last.Start:
 		case it.Start < r.first.Start:

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/export"
 )
 
@@ -46,7 +47,7 @@ type Options struct {
 	Redo     bool   // replace results that were made with other settings; else Run refuses with ErrSettings
 
 	// Analyze aligns an open report. given is its path as the user gave it.
-	Analyze func(ctx context.Context, r *export.Report, given string, o align.Options) (*align.Report, error)
+	Analyze func(ctx context.Context, r *export.Report, given string, o align.Options) (*findings.Report, error)
 
 	// Worker makes a command that calls Serve with the same options, and is to use so many cores. Where it is nil, reports
 	// are done in this process. Processes of their own do not wait for each other's memory, and one that the system kills

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/export"
 )
 
@@ -472,9 +473,13 @@ func TestTwoAtOnce(t *testing.T) {
 		},
 	} {
 		o := Options{Out: out, Jobs: 1}
-		o.Analyze = func(ctx context.Context, r *export.Report, given string, opts align.Options) (*align.Report, error) {
+		o.Analyze = func(ctx context.Context, r *export.Report, given string, opts align.Options) (*findings.Report, error) {
 			meanwhile()
-			return align.Analyze(ctx, r.DB, opts)
+			rep, err := align.Analyze(ctx, r.DB, opts)
+			if err != nil {
+				return nil, err
+			}
+			return findings.Of(rep), nil
 		}
 		reason, err := do(context.Background(), in[0], &o)
 		if reason != nil || err == nil || !strings.Contains(filepath.ToSlash(err.Error()), want) || strings.Contains(err.Error(), "making") {

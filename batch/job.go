@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/export"
 	"nsysmem/nsysdb"
 	"nsysmem/render/plot"
@@ -184,7 +185,7 @@ func ranks(meta *nsysdb.Meta) map[int64]int64 {
 }
 
 // pictures draws each track of a report.
-func pictures(ctx context.Context, db *nsysdb.DB, rep *align.Report, in Input, o *Options, s *stage) error {
+func pictures(ctx context.Context, db *nsysdb.DB, rep *findings.Report, in Input, o *Options, s *stage) error {
 	for _, t := range rep.Tracks {
 		part := ""
 		if len(rep.Tracks) > 1 {
@@ -194,7 +195,7 @@ func pictures(ctx context.Context, db *nsysdb.DB, rep *align.Report, in Input, o
 		if err != nil {
 			return err
 		}
-		curves, err := align.Curves(ctx, db, rep, windows)
+		curves, err := align.Curves(ctx, db, rep.Report, windows)
 		if err != nil {
 			return err
 		}

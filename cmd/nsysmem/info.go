@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/nsysdb"
+	"nsysmem/render/phrase"
 	"nsysmem/render/summary"
 	"nsysmem/torchmem"
 )
@@ -79,7 +81,7 @@ func (c *common) info(cmd *cobra.Command, path, format string) error {
 }
 
 // describe gathers what a report holds.
-func describe(db *opened, rep *align.Report) (*summary.Info, error) {
+func describe(db *opened, rep *findings.Report) (*summary.Info, error) {
 	meta := db.Meta()
 	info := &summary.Info{Source: rep.Source, Families: rep.Families, Findings: rep.Findings, Warnings: rep.Warnings}
 	if st, err := os.Stat(db.given); err == nil {
@@ -113,7 +115,7 @@ func describe(db *opened, rep *align.Report) (*summary.Info, error) {
 }
 
 // describeSnapshot gathers what a snapshot holds, and which track each of its devices goes with.
-func describeSnapshot(path string, snap *torchmem.Snapshot, rep *align.Report, trouble string) *summary.SnapshotInfo {
+func describeSnapshot(path string, snap *torchmem.Snapshot, rep *findings.Report, trouble string) *summary.SnapshotInfo {
 	out := &summary.SnapshotInfo{File: path, Settings: "n/a: the snapshot does not say", Annotations: len(snap.Annotations), Trouble: trouble}
 	if snap.Settings.Known {
 		out.Settings = "the defaults"
@@ -142,7 +144,7 @@ func describeSnapshot(path string, snap *torchmem.Snapshot, rep *align.Report, t
 		}
 		for _, t := range rep.Tracks {
 			if ten := t.Tensors; ten != nil && ten.Replay != nil && ten.Replay.Device == d {
-				n.Match = &summary.SnapshotMatch{PID: t.PID, Device: t.Device, Clock: summary.ClockText(ten.Clock)}
+				n.Match = &summary.SnapshotMatch{PID: t.PID, Device: t.Device, Clock: phrase.Clock(ten.Clock)}
 			}
 		}
 		out.Devices = append(out.Devices, n)
@@ -168,9 +170,9 @@ func agreement(t *align.Track) string {
 	return note
 }
 
-func contents(db *opened, rep *align.Report, nvtx int64) []summary.Content {
+func contents(db *opened, rep *findings.Report, nvtx int64) []summary.Content {
 	how := make(map[string]string)
-	for _, g := range summary.Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		how[g.What] = g.How
 	}
 	c := &rep.Collected
@@ -216,7 +218,7 @@ func settings(meta *nsysdb.Meta) []summary.Setting {
 }
 
 // processes lists the processes with CUDA work.
-func processes(meta *nsysdb.Meta, rep *align.Report) []summary.Process {
+func processes(meta *nsysdb.Meta, rep *findings.Report) []summary.Process {
 	byPID := make(map[int64]*summary.Process)
 	var pids []int64
 	for _, t := range rep.Tracks {
@@ -238,7 +240,7 @@ func processes(meta *nsysdb.Meta, rep *align.Report) []summary.Process {
 		if rep.Collected.Memory {
 			p.MemoryEvents = max(p.MemoryEvents, 0)
 			for _, l := range t.Levels {
-				if l.Kind != "allocated" && l.Kind != "reserved" { // a snapshot's, not of the report
+				if !l.Kind.FromSnapshot() {
 					p.MemoryEvents += l.Allocs + l.Frees
 				}
 			}

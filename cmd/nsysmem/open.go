@@ -15,7 +15,9 @@ import (
 	"syscall"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/export"
+	"nsysmem/internal/wording"
 	"nsysmem/torchmem"
 )
 
@@ -29,7 +31,7 @@ type opened struct {
 func (c *common) open(ctx context.Context, path string) (*opened, error) {
 	r, err := export.Open(ctx, path, "", func() {
 		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: exporting %s with nsys\n", oneLine(path))
+			fmt.Fprintf(c.s.err, "nsysmem: exporting %s with nsys\n", wording.Message(path))
 		}
 	})
 	if err != nil {
@@ -73,7 +75,7 @@ func isReport(path string) bool {
 }
 
 // analyze aligns a report and keeps the tracks asked for.
-func (c *common) analyze(ctx context.Context, db *opened, opts align.Options) (*align.Report, error) {
+func (c *common) analyze(ctx context.Context, db *opened, opts align.Options) (*findings.Report, error) {
 	if err := c.pattern(); err != nil {
 		return nil, err
 	}
@@ -82,11 +84,12 @@ func (c *common) analyze(ctx context.Context, db *opened, opts align.Options) (*
 	}
 	p := newProgress(c, db.given)
 	opts.Progress = p.report
-	rep, err := align.Analyze(ctx, db.DB, opts)
+	aligned, err := align.Analyze(ctx, db.DB, opts)
 	p.done()
 	if err != nil {
 		return nil, err
 	}
+	rep := findings.Of(aligned)
 	return rep, c.keep(rep, db.given)
 }
 
@@ -99,7 +102,7 @@ func (c *common) pattern() error {
 }
 
 // keep names a report as the user did and keeps the tracks asked for.
-func (c *common) keep(rep *align.Report, given string) error {
+func (c *common) keep(rep *findings.Report, given string) error {
 	rep.Source.Path = given
 	if err := c.pick(rep); err != nil {
 		return err
@@ -113,7 +116,7 @@ func (c *common) keep(rep *align.Report, given string) error {
 		return nil
 	}
 	for _, t := range rep.Tracks {
-		if t.IterationsFrom.How == "pattern" {
+		if t.IterationsFrom.How == align.OriginPattern {
 			return nil
 		}
 	}
@@ -171,7 +174,7 @@ func openSnapshot(name string) (*torchmem.Snapshot, error) {
 }
 
 // pick keeps the tracks of --process and --device.
-func (c *common) pick(rep *align.Report) error {
+func (c *common) pick(rep *findings.Report) error {
 	if c.process == "" && !c.hasDevice {
 		return nil
 	}
@@ -197,14 +200,14 @@ func (c *common) pick(rep *align.Report) error {
 	ofOthers := func(pid int64) bool {
 		return pid != 0 && !slices.ContainsFunc(kept, func(t *align.Track) bool { return t.PID == pid })
 	}
-	rep.Warnings = slices.DeleteFunc(rep.Warnings, func(w align.Warning) bool { return ofOthers(w.PID) })
-	rep.Findings = slices.DeleteFunc(rep.Findings, func(f align.Finding) bool { return ofOthers(f.PID) })
+	rep.Warnings = slices.DeleteFunc(rep.Warnings, func(w findings.Warning) bool { return ofOthers(w.PID) })
+	rep.Findings = slices.DeleteFunc(rep.Findings, func(f findings.Finding) bool { return ofOthers(f.PID()) })
 	rep.Families = slices.DeleteFunc(rep.Families, func(f align.Family) bool { return ofOthers(f.PID) })
 	return nil
 }
 
 // hasWork gives up on a report with neither memory events nor GPU work.
-func hasWork(rep *align.Report) error {
+func hasWork(rep *findings.Report) error {
 	if !rep.Collected.Memory && !rep.Collected.Kernels && !rep.Collected.Copies {
 		return lacking("%q: neither memory events nor GPU work were collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", rep.Source.Path)
 	}
@@ -212,16 +215,16 @@ func hasWork(rep *align.Report) error {
 }
 
 // warnings tells the report's doubts on stderr, for commands whose output is a file.
-func (c *common) warnings(rep *align.Report, more []align.Warning) {
+func (c *common) warnings(rep *findings.Report, more []findings.Warning) {
 	c.doubts(rep, append(slices.Clone(rep.Warnings), more...))
 }
 
-func (c *common) doubts(rep *align.Report, list []align.Warning) {
+func (c *common) doubts(rep *findings.Report, list []findings.Warning) {
 	if c.quiet {
 		return
 	}
 	for _, w := range list {
-		fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", oneLine(rep.Source.Path), oneLine(w.Text))
+		fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", wording.Message(rep.Source.Path), wording.Message(w.Text))
 	}
 }
 

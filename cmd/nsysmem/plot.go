@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/plot"
 )
 
@@ -238,7 +240,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 
 // dropIdle leaves out devices on which a process that works on another has static memory alone: exports name device 0 for
 // the static memory of modules, whichever device the process uses (observed in reports of two GPUs).
-func (c *common) dropIdle(rep *align.Report) {
+func (c *common) dropIdle(rep *findings.Report) {
 	idle := func(t *align.Track) bool {
 		g := &t.Total.GPU
 		return g.Kernels+g.Graphs+g.Copies+g.Memsets == 0 && len(t.Levels) == 1 && t.Levels[0].Static == t.Levels[0].Allocs
@@ -253,14 +255,14 @@ func (c *common) dropIdle(rep *align.Report) {
 		}
 		if !c.quiet {
 			fmt.Fprintf(c.s.err, "nsysmem: %s: no picture of process %d on device %d: it has only %d bytes of static memory there\n",
-				oneLine(rep.Source.Path), t.PID, t.Device, t.Total.Memory.Peak)
+				wording.Message(rep.Source.Path), t.PID, t.Device, t.Total.Memory.Peak)
 		}
 		return true
 	})
 }
 
 // choose leaves the tracks that have what the picture is of, where some have it and others do not.
-func (f *plotFlags) choose(rep *align.Report) {
+func (f *plotFlags) choose(rep *findings.Report) {
 	var kept []*align.Track
 	for _, t := range rep.Tracks {
 		ten := t.Tensors
@@ -273,18 +275,18 @@ func (f *plotFlags) choose(rep *align.Report) {
 	}
 }
 
-func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *align.Track, name string, f *plotFlags) error {
+func (c *common) picture(ctx context.Context, db *opened, rep *findings.Report, t *align.Track, name string, f *plotFlags) error {
 	windows, err := plot.Windows(rep, t, f.picture)
 	if err != nil {
 		return coded{exitLacking, err}
 	}
 	var curves [][]align.Curve
 	if len(windows) > 0 {
-		if curves, err = align.Curves(ctx, db.DB, rep, windows); err != nil {
+		if curves, err = align.Curves(ctx, db.DB, rep.Report, windows); err != nil {
 			return err
 		}
 	}
-	var doubts []align.Warning
+	var doubts []findings.Warning
 	err = f.out.write(ctx, name, db.given, c.s.out, func(w io.Writer) (err error) {
 		doubts, err = plot.Write(w, strings.TrimPrefix(f.ending, "."), rep, t, curves, f.picture)
 		return err
@@ -294,7 +296,7 @@ func (c *common) picture(ctx context.Context, db *opened, rep *align.Report, t *
 	}
 	c.doubts(rep, doubts)
 	if name != "-" && !c.quiet {
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
+		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(name))
 	}
 	return nil
 }

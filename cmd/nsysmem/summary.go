@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/render/summary"
 )
 
@@ -26,9 +26,9 @@ Bytes and nanoseconds are exact in json and csv; text and md show them in binary
   nsysmem summary run.sqlite --iteration 'train_step \d+' --format csv > run.csv`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			write := map[string]func(io.Writer, *align.Report) error{
+			write := map[string]func(io.Writer, *findings.Report) error{
 				"json": summary.WriteJSON, "csv": summary.WriteCSV, "md": summary.WriteMarkdown, "markdown": summary.WriteMarkdown,
-				"text": func(w io.Writer, r *align.Report) error {
+				"text": func(w io.Writer, r *findings.Report) error {
 					return summary.WriteText(w, r, textWidth(s.out), colour(s.out))
 				},
 			}[format]
@@ -44,7 +44,7 @@ Bytes and nanoseconds are exact in json and csv; text and md show them in binary
 	return cmd
 }
 
-func (c *common) summarize(cmd *cobra.Command, path string, write func(io.Writer, *align.Report) error, format string) error {
+func (c *common) summarize(cmd *cobra.Command, path string, write func(io.Writer, *findings.Report) error, format string) error {
 	db, err := c.open(cmd.Context(), path)
 	if err != nil {
 		return err

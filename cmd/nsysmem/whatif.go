@@ -14,9 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/plot"
 	"nsysmem/render/summary"
-	"nsysmem/torchmem"
+	"nsysmem/torchmem/allocator"
 )
 
 // whatIfFlags are the flags of whatif as they are given.
@@ -48,7 +50,7 @@ With the report of the same run (--report), iterations and phases name the place
 took is added.
 
 Settings that --conf takes:
-  ` + strings.Join(torchmem.KnownSettings(), "\n  "),
+  ` + strings.Join(allocator.KnownSettings(), "\n  "),
 		Example: `  nsysmem whatif run.snapshot.pickle --sweep
   nsysmem whatif run.snapshot.pickle --conf max_split_size_mb:128 --conf expandable_segments:True
   nsysmem whatif run.snapshot.pickle --report run.sqlite --capacity 24GiB --sweep -o settings.png`,
@@ -100,7 +102,7 @@ func (f *whatIfFlags) parse(c *common) error {
 		return usage("--format %q: say text, json or csv", f.format)
 	}
 	for _, conf := range f.confs {
-		if _, err := torchmem.ParseConfig(conf); err != nil {
+		if _, err := allocator.ParseConfig(conf); err != nil {
 			return usage("--conf: %v", bare{err})
 		}
 	}
@@ -187,7 +189,7 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 	if rep != nil {
 		c.warnings(rep, nil)
 	}
-	var doubts []align.Warning
+	var doubts []findings.Warning
 	if picture != "" {
 		err = f.out.write(ctx, picture, path, c.s.out, func(out io.Writer) (err error) {
 			doubts, err = plot.WriteWhatIf(out, strings.TrimPrefix(strings.ToLower(filepath.Ext(picture)), "."), w, f.picture)
@@ -214,21 +216,21 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 	}
 	if picture != "" && !c.quiet {
 		for _, d := range doubts {
-			fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", oneLine(path), oneLine(d.Text))
+			fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", wording.Message(path), wording.Message(d.Text))
 		}
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(picture))
+		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(picture))
 	}
 	return nil
 }
 
 // compareSettings reads snapshot and report and simulates. The report is nil without --report.
-func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlags) (*align.WhatIf, *align.Report, error) {
+func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlags) (*align.WhatIf, *findings.Report, error) {
 	o := align.WhatIfOptions{Name: path, Device: -1, Confs: f.confs, Sweep: f.sweep, Capacity: f.bytes}
 	if c.hasDevice {
 		o.Device = c.device
 	}
 	c.snapshot = path
-	var rep *align.Report
+	var rep *findings.Report
 	if f.report == "" {
 		var opts align.Options
 		if err := c.readSnapshot(ctx, &opts); err != nil {
@@ -260,7 +262,7 @@ func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlag
 }
 
 // joinedTrack is the track that the snapshot belongs to; of several, the one that reserved most.
-func joinedTrack(rep *align.Report) *align.Track {
+func joinedTrack(rep *findings.Report) *align.Track {
 	var out *align.Track
 	most := int64(-1)
 	for _, t := range rep.Tracks {
@@ -275,7 +277,7 @@ func joinedTrack(rep *align.Report) *align.Track {
 }
 
 // sweepTracks compares settings for each track that the snapshot was joined with, at the size of its card.
-func (c *common) sweepTracks(ctx context.Context, path string, rep *align.Report) ([]*align.WhatIf, error) {
+func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Report) ([]*align.WhatIf, error) {
 	var out []*align.WhatIf
 	p := newProgress(c, path)
 	defer p.done()

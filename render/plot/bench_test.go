@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/amplify"
 	"nsysmem/nsysdb"
 )
@@ -17,17 +18,18 @@ func BenchmarkPicture(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	rep, err := align.Analyze(context.Background(), db, align.Options{Spans: true})
+	aligned, err := align.Analyze(context.Background(), db, align.Options{Spans: true})
 	if err != nil {
 		b.Fatal(err)
 	}
+	rep := findings.Of(aligned)
 	b.ReportAllocs()
 	for b.Loop() {
 		windows, err := Windows(rep, rep.Tracks[0], Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
-		curves, err := align.Curves(context.Background(), db, rep, windows)
+		curves, err := align.Curves(context.Background(), db, aligned, windows)
 		if err != nil {
 			b.Fatal(err)
 		}

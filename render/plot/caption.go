@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -45,9 +46,9 @@ func (pic *picture) peakText() string {
 	if lv.Partial {
 		s += " The recording started when memory was live already, so that levels are lower bounds."
 	}
-	for _, kind := range []string{"managed", "pinned"} {
+	for _, kind := range []align.LevelKind{align.LevelManaged, align.LevelPinned} {
 		if l := pic.level(kind); l != nil && l.Peak > lv.Peak/500 {
-			s += fmt.Sprintf(" %s memory peaks at %s.", strings.ToUpper(kind[:1])+kind[1:], wording.Bytes(l.Peak))
+			s += fmt.Sprintf(" %s%s memory peaks at %s.", strings.ToUpper(string(kind[:1])), kind[1:], wording.Bytes(l.Peak))
 		}
 	}
 	return s
@@ -77,7 +78,7 @@ func (pic *picture) foundText() string {
 	switch {
 	case len(pic.track.Iterations) == 0:
 		s = "No iterations were found"
-	case f.How == "kernels":
+	case f.Inferred():
 		s = fmt.Sprintf("Iterations: %d inferred from GPU work, confidence %.0f %%", n, f.Confidence*100)
 	case why == "":
 		s = fmt.Sprintf("Iterations: %d NVTX ranges%s", n, name)
@@ -147,7 +148,7 @@ func (pic *picture) troubles() []string {
 func (pic *picture) findingsText() string {
 	const named = 3
 	var texts []string
-	cure, cures := "", ""
+	cure, cures := "", findings.ID("")
 	for _, f := range pic.findings() {
 		text, ok := pic.own(f.Text)
 		if !ok {
@@ -155,7 +156,7 @@ func (pic *picture) findingsText() string {
 		}
 		texts = append(texts, text)
 		// The advice on a level that grows sends to the other findings, which say why it does.
-		if f.Severity != "info" && f.Advice != "" && (cure == "" || cures == "growth") {
+		if f.Severity != findings.Info && f.Advice != "" && (cure == "" || cures == "growth") {
 			cure, cures = f.Advice, f.ID
 		}
 	}
@@ -224,8 +225,8 @@ func (pic *picture) own(text string) (own string, ok bool) {
 }
 
 // findings are those of this track that the caption does not say anyway.
-func (pic *picture) findings() []align.Finding {
-	var out []align.Finding
+func (pic *picture) findings() []findings.Finding {
+	var out []findings.Finding
 	for _, f := range pic.ownFindings() {
 		if f.ID == "truncated" || f.ID == "flat_cache" && pic.track.Tensors != nil || f.ID == "failed_allocs" {
 			continue
@@ -236,11 +237,10 @@ func (pic *picture) findings() []align.Finding {
 }
 
 // ownFindings are all of this track.
-func (pic *picture) ownFindings() []align.Finding {
-	var out []align.Finding
+func (pic *picture) ownFindings() []findings.Finding {
+	var out []findings.Finding
 	for _, f := range pic.rep.Findings {
-		device, known := f.Evidence["device"].(int64)
-		if f.PID != 0 && f.PID != pic.track.PID || known && device != pic.track.Device {
+		if t := f.Track; t != nil && (t.PID != pic.track.PID || t.Device != pic.track.Device) {
 			continue
 		}
 		out = append(out, f)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/nsysdb"
 )
 
@@ -21,17 +22,18 @@ func drawExport(t *testing.T, file, format string, o Options) map[string][]byte 
 		t.Fatal(err)
 	}
 	defer db.Close()
-	rep, err := align.Analyze(ctx, db, align.Options{Spans: true})
+	aligned, err := align.Analyze(ctx, db, align.Options{Spans: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	rep := findings.Of(aligned)
 	out := map[string][]byte{}
 	for i, track := range rep.Tracks {
 		windows, err := Windows(rep, track, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		curves, err := align.Curves(ctx, db, rep, windows)
+		curves, err := align.Curves(ctx, db, aligned, windows)
 		if err != nil {
 			t.Fatal(err)
 		}

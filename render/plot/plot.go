@@ -1,4 +1,4 @@
-// Package plot draws a track of an align.Report: its device level over time, a column per iteration, and one steady
+// Package plot draws a track of a findings.Report: its device level over time, a column per iteration, and one steady
 // iteration enlarged, as PNG, SVG or PDF.
 //
 // A caller asks Windows which curves a picture needs, gets them from align.Curves, and hands them to Write.
@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -38,7 +39,7 @@ type Options struct {
 //
 // The picture depends on nothing but the arguments and, for characters that the built-in font lacks, the fonts of the
 // machine.
-func Write(w io.Writer, format string, rep *align.Report, track *align.Track, curves [][]align.Curve, o Options) (warnings []align.Warning, err error) {
+func Write(w io.Writer, format string, rep *findings.Report, track *align.Track, curves [][]align.Curve, o Options) (warnings []findings.Warning, err error) {
 	// The libraries below say by panic what they cannot draw. A broken picture must not take the program with it.
 	defer func() {
 		if r := recover(); r != nil {
@@ -87,7 +88,7 @@ func Write(w io.Writer, format string, rep *align.Report, track *align.Track, cu
 }
 
 // missingWarning names characters that were drawn as boxes.
-func missingWarning(missing []rune) align.Warning {
+func missingWarning(missing []rune) findings.Warning {
 	const most = 8
 	list := ""
 	for i, r := range missing {
@@ -100,7 +101,7 @@ func missingWarning(missing []rune) align.Warning {
 		}
 		list += fmt.Sprintf("%c (U+%04X)", r, r)
 	}
-	return align.Warning{
+	return findings.Warning{
 		Code: "no_font",
 		Text: "no font has " + list + ": boxes are drawn in their place; install a font that has them or name its file with --font",
 	}
@@ -108,7 +109,7 @@ func missingWarning(missing []rune) align.Warning {
 
 // Windows are the stretches of track for which a picture with these options wants curves, in the order in which Write
 // takes them: the timeline's, then the enlarged iteration's, as far as the view has them.
-func Windows(rep *align.Report, track *align.Track, o Options) ([]align.Window, error) {
+func Windows(rep *findings.Report, track *align.Track, o Options) ([]align.Window, error) {
 	l, err := newLayout(o)
 	if err != nil {
 		return nil, err
@@ -131,12 +132,12 @@ type view struct {
 	timeline, iterations, steady bool
 	segments                     bool // a picture of its own
 
-	from, to int64  // ns; the timeline's stretch
-	fixed    bool   // the user chose it; otherwise it shrinks to where the data are
-	chosen   bool   // by time, not by iterations
-	columns  int    // pixel columns over the whole picture
-	stack    string // what the tensors are stacked by: "category", "phase", "kind"; empty for no stack
-	level    string // "allocated" where the picture is about what tensors hold; empty for the device level
+	from, to int64           // ns; the timeline's stretch
+	fixed    bool            // the user chose it; otherwise it shrinks to where the data are
+	chosen   bool            // by time, not by iterations
+	columns  int             // pixel columns over the whole picture
+	stack    string          // what the tensors are stacked by: "category", "phase", "kind"; empty for no stack
+	level    align.LevelKind // "allocated" where the picture is about what tensors hold; empty for the device level
 	o        Options
 
 	its    []*align.Iteration // those shown, in time order
@@ -144,8 +145,8 @@ type view struct {
 	big    int                // place in its of the enlarged one; -1 for none
 	bigWhy string             // how it was chosen
 
-	missing string          // iterations asked for that there are not, as text
-	doubts  []align.Warning // about what was asked for
+	missing string             // iterations asked for that there are not, as text
+	doubts  []findings.Warning // about what was asked for
 }
 
 // stretch is a window of time that needs curves.
@@ -199,7 +200,7 @@ func (v *view) scale(o Options) timeScale {
 	return newTimeScale(v.from, v.to, v.its)
 }
 
-func newView(rep *align.Report, track *align.Track, o Options, l layout) (*view, error) {
+func newView(rep *findings.Report, track *align.Track, o Options, l layout) (*view, error) {
 	v := &view{big: -1, columns: l.columns, o: o}
 	if err := v.pickStack(rep, track, o); err != nil {
 		return nil, err
@@ -238,7 +239,7 @@ func newView(rep *align.Report, track *align.Track, o Options, l layout) (*view,
 }
 
 // pickSegments prepares the view of the allocator's memory, which is of one moment.
-func (v *view) pickSegments(rep *align.Report, track *align.Track, o Options) error {
+func (v *view) pickSegments(rep *findings.Report, track *align.Track, o Options) error {
 	v.segments = true
 	if o.Stack == "kind" || o.Stack == "none" {
 		return fmt.Errorf("plot: segments by %s: use --stack category or phase", o.Stack)
@@ -253,7 +254,7 @@ func (v *view) pickSegments(rep *align.Report, track *align.Track, o Options) er
 	return v.pickIterations(rep, track, Options{})
 }
 
-func (v *view) pickIterations(rep *align.Report, track *align.Track, o Options) error {
+func (v *view) pickIterations(rep *findings.Report, track *align.Track, o Options) error {
 	for i := range track.Iterations {
 		it := &track.Iterations[i]
 		if o.Iterations != nil && (it.Index < o.Iterations[0] || it.Index > o.Iterations[1]) {
@@ -267,7 +268,7 @@ func (v *view) pickIterations(rep *align.Report, track *align.Track, o Options) 
 	}
 	if len(v.its) > 0 {
 		if v.missing = missing(*o.Iterations, v.its); v.missing != "" {
-			v.doubts = append(v.doubts, align.Warning{PID: track.PID, Code: "iterations_missing",
+			v.doubts = append(v.doubts, findings.Warning{PID: track.PID, Code: "iterations_missing",
 				Text: fmt.Sprintf("--iterations %d-%d: there is no %s; shown: %s", o.Iterations[0], o.Iterations[1], v.missing, list(indexes(v.its)))})
 		}
 		return nil
@@ -282,7 +283,7 @@ func (v *view) pickIterations(rep *align.Report, track *align.Track, o Options) 
 	return fmt.Errorf("plot: iterations %d-%d of %q: the report has %d to %d", o.Iterations[0], o.Iterations[1], rep.Source.Path, lo, hi)
 }
 
-func (v *view) pickTime(rep *align.Report, o Options) error {
+func (v *view) pickTime(rep *findings.Report, o Options) error {
 	start, end := rep.Source.Start, rep.Source.End
 	if end <= start {
 		end = start + 1
@@ -309,7 +310,7 @@ func (v *view) pickTime(rep *align.Report, o Options) error {
 	// Of the time before and after the recording nothing is known, not even that the level stays.
 	if from < start || to > end {
 		from, to = max(from, start), min(to, end)
-		v.doubts = append(v.doubts, align.Warning{Code: "time_clipped",
+		v.doubts = append(v.doubts, findings.Warning{Code: "time_clipped",
 			Text: fmt.Sprintf("the report runs from %s to %s: shown from %s to %s", wording.Seconds(start), wording.Seconds(end), wording.Seconds(from), wording.Seconds(to))})
 	}
 	v.from, v.to, v.fixed, v.chosen = from, to, true, true

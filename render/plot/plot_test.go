@@ -14,10 +14,11 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 )
 
 // render draws s and fails the test where that fails.
-func render(t *testing.T, s *synth, format string, o Options) ([]byte, []align.Warning) {
+func render(t *testing.T, s *synth, format string, o Options) ([]byte, []findings.Warning) {
 	t.Helper()
 	windows, err := Windows(s.rep, s.track, o)
 	if err != nil {
@@ -183,7 +184,7 @@ func TestEdgeCases(t *testing.T) {
 	one.finish()
 
 	zero := training("zero.sqlite", 3, 0)
-	zero.events = map[string][]event{}
+	zero.events = map[align.LevelKind][]event{}
 	for i := range zero.track.Iterations {
 		it := &zero.track.Iterations[i]
 		it.Memory = align.MemoryUse{PeakAt: it.Start}
@@ -211,7 +212,7 @@ func TestEdgeCases(t *testing.T) {
 	long.track.Spans = nil
 	long.track.Process, long.track.DeviceName = name, name
 	long.track.IterationsFrom.Why = name
-	long.rep.Warnings = []align.Warning{{Code: "x", Text: strings.Repeat(name+" ", 10)}}
+	long.rep.Warnings = []findings.Warning{{Code: "x", Text: strings.Repeat(name+" ", 10)}}
 
 	instant := newSynth("instant.sqlite") // everything at one time
 	instant.add("device", 7, 1<<40)

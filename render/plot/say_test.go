@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -114,13 +115,13 @@ func TestMissing(t *testing.T) {
 func TestOwnWarnings(t *testing.T) {
 	s := training("cnn.sqlite", 4, 0)
 	pid, device := s.track.PID, s.track.Device
-	s.rep.Warnings = []align.Warning{
+	s.rep.Warnings = []findings.Warning{
 		{PID: pid + 1, Code: "x", Text: "of another process"},
 		{PID: pid, Code: "x", Text: fmt.Sprintf("process %d device %d: of another device", pid, device+1)},
 		{PID: pid, Code: "x", Text: fmt.Sprintf("process %d device %d: its own, %s", pid, device, strings.Repeat("words, ", 60))},
 		{Code: "x", Text: "of the report"},
 	}
-	s.rep.Findings = []align.Finding{{PID: pid + 1, ID: "x", Text: "a stranger's"}, {PID: pid, ID: "x", Text: "found here"}}
+	s.rep.Findings = []findings.Finding{{Track: &align.Track{PID: pid + 1}, ID: "x", Text: "a stranger's"}, {Track: s.track, ID: "x", Text: "found here"}}
 	svg, _ := render(t, s, "svg", Options{})
 	for _, want := range []string{"2 warnings, the first: its own, words", "words …", "Finding: found here."} {
 		if !hasText(t, svg, want) {
@@ -260,12 +261,12 @@ func TestPeaksThatRise(t *testing.T) {
 func TestFindingsInShort(t *testing.T) {
 	s := steps(0, 0, 0)
 	long := strings.Repeat("that is so, ", 40)
-	s.rep.Findings = []align.Finding{
+	s.rep.Findings = []findings.Finding{
 		{ID: "growth", Severity: "warn", Text: "it grows", Advice: "see the others"},
 		{ID: "fragmentation", Severity: "warn", Text: "the cache is fragmented, " + long, Advice: "try expandable segments"},
 		{ID: "flat_cache", Severity: "info", Text: "it is flat", Advice: "record a snapshot"},
 		{ID: "more", Severity: "info", Text: "a fourth"},
-		{ID: "other", PID: 9, Severity: "error", Text: "of another process", Advice: "leave it"},
+		{ID: "other", Track: &align.Track{PID: 9}, Severity: "error", Text: "of another process", Advice: "leave it"},
 	}
 	svg, _ := render(t, s, "svg", Options{})
 	text := said(t, svg)
@@ -294,7 +295,7 @@ func TestFailedLevel(t *testing.T) {
 		{Time: 32 * ms, Call: "cudaMalloc", Return: 2, Iteration: 2, Phase: "forward"}, // just then the level rises
 		{Time: 47 * ms, Call: "cudaMalloc", Return: 2, Iteration: 3, Phase: "backward"},
 	}
-	s.rep.Findings = []align.Finding{{ID: "failed_allocs", Severity: "error", Text: "3 allocations failed", Advice: "another process held the rest"}}
+	s.rep.Findings = []findings.Finding{{ID: "failed_allocs", Severity: "error", Text: "3 allocations failed", Advice: "another process held the rest"}}
 	want := "3 cudaMalloc calls failed, the first in iteration 1, phase forward, the last in iteration 3, phase backward, with 108 MiB to 172 MiB traced as live. Another process held the rest."
 	svg, _ := render(t, s, "svg", Options{})
 	if text := said(t, svg); !strings.Contains(text, want) {
@@ -353,7 +354,7 @@ func TestAmong(t *testing.T) {
 		{[][2]int64{{1, 0}, {1, 1}}, " (one of the process's 2 devices)"},
 		{[][2]int64{{1, 0}, {1, 1}, {2, 0}}, " (picture 3 of 3 of this report: one for each device of a process)"},
 	} {
-		rep := &align.Report{}
+		rep := &findings.Report{Report: &align.Report{}}
 		for _, tr := range c.tracks {
 			rep.Tracks = append(rep.Tracks, &align.Track{PID: tr[0], Device: tr[1]})
 		}

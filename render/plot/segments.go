@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -28,7 +29,7 @@ type segmentMap struct {
 }
 
 // checkMoment says why there is no map at the moment that the user asks for; nil where there is one.
-func checkMoment(rep *align.Report, track *align.Track, o Options) error {
+func checkMoment(rep *findings.Report, track *align.Track, o Options) error {
 	ten, path := track.Tensors, rep.Source.Path
 	if ten == nil || ten.Replay == nil {
 		return fmt.Errorf("plot: segments of %q: they are not known: give PyTorch's memory snapshot of the run with --snapshot", path)
@@ -214,12 +215,7 @@ func (m *segmentMap) caption(pic *picture) []string {
 	return out
 }
 
-func counted(n int, name string) string {
-	if n != 1 {
-		name += "s"
-	}
-	return thousands(int64(n)) + " " + name
-}
+func counted(n int, name string) string { return wording.Count(n) + " " + wording.Noun(n, name) }
 
 // Looks of what is no tensor.
 var (

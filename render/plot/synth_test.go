@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 )
 
 const (
@@ -14,9 +15,9 @@ const (
 
 // synth builds reports from events, so that levels, iterations and curves agree with each other.
 type synth struct {
-	rep    *align.Report
+	rep    *findings.Report
 	track  *align.Track
-	events map[string][]event // by kind, in time order
+	events map[align.LevelKind][]event // by kind, in time order
 }
 
 type event struct {
@@ -27,22 +28,22 @@ type event struct {
 func newSynth(name string) *synth {
 	t := &align.Track{PID: 470, Process: "python3", DeviceName: "NVIDIA H200", DeviceTotal: 150109880320}
 	return &synth{
-		rep: &align.Report{
+		rep: &findings.Report{Report: &align.Report{
 			Source:    align.Source{Path: "/data/" + name, Start: 0, End: 20_000 * ms},
 			Collected: align.Collected{Memory: true, NVTX: true, Kernels: true, API: true},
 			Tracks:    []*align.Track{t},
-		},
+		}},
 		track:  t,
-		events: map[string][]event{},
+		events: map[align.LevelKind][]event{},
 	}
 }
 
-func (s *synth) add(kind string, t, delta int64) {
+func (s *synth) add(kind align.LevelKind, t, delta int64) {
 	s.events[kind] = append(s.events[kind], event{t, delta})
 }
 
 // at is the level just before t.
-func (s *synth) at(kind string, t int64) int64 {
+func (s *synth) at(kind align.LevelKind, t int64) int64 {
 	level := int64(0)
 	for _, e := range s.events[kind] {
 		if e.t < t {
@@ -88,7 +89,7 @@ func (s *synth) iteration(index int, a, b int64, warm, cut bool, phases ...phase
 // finish fills the levels in.
 func (s *synth) finish() *synth {
 	s.track.Levels = nil
-	for _, kind := range []string{"device", "managed", "pinned"} {
+	for _, kind := range []align.LevelKind{align.LevelDevice, align.LevelManaged, align.LevelPinned} {
 		ev := s.events[kind]
 		sort.SliceStable(ev, func(i, j int) bool { return ev[i].t < ev[j].t })
 		if len(ev) == 0 && kind != "device" {
@@ -122,7 +123,7 @@ func (s *synth) curves(windows []align.Window) [][]align.Curve {
 	var out [][]align.Curve
 	for _, w := range windows {
 		var set []align.Curve
-		for _, kind := range []string{"device", "managed", "pinned", "pool size", "pool used"} {
+		for _, kind := range []align.LevelKind{"device", "managed", "pinned", "pool size", "pool used"} {
 			ev := s.events[kind]
 			if len(ev) == 0 && kind != "device" {
 				continue
@@ -206,6 +207,6 @@ func stopped() *synth {
 		s.track.Failed = append(s.track.Failed, align.FailedAlloc{Time: f.Start + int64(k+2)*15*ms, Call: "cudaMalloc", Return: 2, Iteration: it, Phase: "forward/decoder"})
 	}
 	sort.Slice(s.track.Failed, func(i, j int) bool { return s.track.Failed[i].Time < s.track.Failed[j].Time })
-	s.rep.Warnings = []align.Warning{{Code: "truncated", Text: "the last iteration ends in backward, without the optimizer that the others have"}}
+	s.rep.Warnings = []findings.Warning{{Code: "truncated", Text: "the last iteration ends in backward, without the optimizer that the others have"}}
 	return s
 }

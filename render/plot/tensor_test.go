@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
 )
@@ -23,7 +24,7 @@ import (
 // recorded is a report of testdata with its snapshot.
 type recorded struct {
 	db    *nsysdb.DB
-	rep   *align.Report
+	rep   *findings.Report
 	track *align.Track
 }
 
@@ -48,7 +49,7 @@ func record(t testing.TB, name string, o align.Options) recorded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return recorded{db, rep, rep.Tracks[0]}
+	return recorded{db, findings.Of(rep), rep.Tracks[0]}
 }
 
 func (r recorded) draw(t testing.TB, format string, o Options) []byte {
@@ -57,7 +58,7 @@ func (r recorded) draw(t testing.TB, format string, o Options) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	curves, err := align.Curves(context.Background(), r.db, r.rep, windows)
+	curves, err := align.Curves(context.Background(), r.db, r.rep.Report, windows)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -26,7 +27,7 @@ var settingLooks = []struct {
 // WriteWhatIf draws what settings of the allocator would have reserved over time, a line a setting, over what tensors
 // hold. Of many settings it shows those that differ most. Of o it takes size, font and title. Formats, warnings and
 // errors are as Write has them.
-func WriteWhatIf(w io.Writer, format string, wi *align.WhatIf, o Options) (warnings []align.Warning, err error) {
+func WriteWhatIf(w io.Writer, format string, wi *align.WhatIf, o Options) (warnings []findings.Warning, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			warnings, err = nil, fmt.Errorf("plot: draw %s: %v", format, r)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/amplify"
 	"nsysmem/nsysdb"
 )
@@ -23,7 +24,7 @@ func BenchmarkWorkbook(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Write(io.Discard, rep, Options{TempDir: b.TempDir()}); err != nil {
+		if err := Write(io.Discard, findings.Of(rep), Options{TempDir: b.TempDir()}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,9 +2,10 @@ package workbook
 
 import (
 	"nsysmem/align"
+	"nsysmem/align/findings"
 )
 
-func allocationsTable(rep *align.Report) *table {
+func allocationsTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Blocks) })
 	start := rep.Source.Start
 	origin := fromOf(rep)
@@ -55,7 +56,7 @@ func blockNote(k *align.Block) string {
 }
 
 // liveTable lists the blocks that are live at one time, largest first.
-func liveTable(rep *align.Report, sheet, name string, blocks func(*align.Track) []align.Block) *table {
+func liveTable(rep *findings.Report, sheet, name string, blocks func(*align.Track) []align.Block) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(blocks(t)) })
 	start := rep.Source.Start
 	origin := fromOf(rep)

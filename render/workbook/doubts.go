@@ -2,10 +2,11 @@ package workbook
 
 import (
 	"nsysmem/align"
-	"nsysmem/render/summary"
+	"nsysmem/align/findings"
+	"nsysmem/render/phrase"
 )
 
-func failedTable(rep *align.Report) *table {
+func failedTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Failed) })
 	origin := fromOf(rep)
 	return &table{
@@ -30,7 +31,7 @@ func failedTable(rep *align.Report) *table {
 			r.text(origin(t, k.Iteration, k.Phase+k.Range))
 			r.text(k.Range)
 			r.text(k.Call)
-			r.text(summary.ReturnText(k.Return))
+			r.text(phrase.Return(k.Return))
 			r.us(true, k.Duration)
 			r.intIf(k.TID != 0, k.TID)
 			r.mib(rep.Collected.Memory && k.Level >= 0, k.Level)
@@ -40,17 +41,17 @@ func failedTable(rep *align.Report) *table {
 }
 
 // warningsTable lists what is missing, what was found and what is doubtful.
-func warningsTable(rep *align.Report) *table {
+func warningsTable(rep *findings.Report) *table {
 	type line struct{ what, severity, code, text, advice string }
 	var lines []line
-	for _, g := range summary.Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		lines = append(lines, line{"not collected", "warn", g.What, g.Cost, g.How})
 	}
 	for _, w := range rep.Warnings {
 		lines = append(lines, line{"warning", "warn", w.Code, w.Text, ""})
 	}
 	for _, f := range rep.Findings {
-		lines = append(lines, line{"finding", f.Severity, f.ID, f.Text, f.Advice})
+		lines = append(lines, line{"finding", string(f.Severity), string(f.ID), f.Text, f.Advice})
 	}
 	return &table{
 		sheet: "Warnings", name: "Warnings", tab: tabDoubt, n: len(lines), none: "none",

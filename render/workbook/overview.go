@@ -10,7 +10,9 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"nsysmem/align"
-	"nsysmem/render/summary"
+	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 const (
@@ -36,7 +38,7 @@ type overview struct {
 
 // overview writes what is to be known at a glance: which report, what was and was not collected, what was found, the
 // levels, how iterations were found, the phases that need most, and charts.
-func (b *book) overview(rep *align.Report) error {
+func (b *book) overview(rep *findings.Report) error {
 	if err := b.sheet(overviewSheet, "", 1); err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func (o *overview) set(col int, v any, style int) {
 	}
 	if v != nil {
 		if s, ok := v.(string); ok {
-			v = cellText(s)
+			v = wording.Cell(s)
 		}
 		o.do(o.b.f.SetCellValue(overviewSheet, cell, v))
 	}
@@ -102,7 +104,7 @@ func (o *overview) fact(key, text string) {
 	o.do(err)
 	o.do(o.b.f.MergeCell(overviewSheet, a, z))
 	// Neither Excel nor LibreOffice fits the height of a row to merged cells.
-	lines := math.Ceil(float64(textWidth(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
+	lines := math.Ceil(float64(wording.Width(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, min(max(lines, 1)*15, 150)))
 	o.row++
 }
@@ -119,7 +121,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 	lines := 1
 	for i, c := range cols {
 		o.set(i+1, c.head, o.b.headStyle(c.as))
-		lines = max(lines, int(math.Ceil(float64(textWidth(c.head)+5)/columnWidth)))
+		lines = max(lines, int(math.Ceil(float64(wording.Width(c.head)+5)/columnWidth)))
 	}
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(lines*15+3)))
 	o.row++
@@ -131,7 +133,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 		for j, v := range r.cells {
 			o.set(j+1, v, o.b.styles[cols[j].as])
 			if s, ok := v.(string); ok && cols[j].as == asLong {
-				high = max(high, int(math.Ceil(float64(textWidth(s))/(columnWidth-1.5))))
+				high = max(high, int(math.Ceil(float64(wording.Width(s))/(columnWidth-1.5))))
 			}
 		}
 		o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(min(high, 8)*15)))
@@ -148,7 +150,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 	o.row++
 }
 
-func (o *overview) source(rep *align.Report) {
+func (o *overview) source(rep *findings.Report) {
 	s := &rep.Source
 	o.fact("Report", s.Path)
 	nsys := s.NsysVersion
@@ -158,7 +160,7 @@ func (o *overview) source(rep *align.Report) {
 	o.fact("Nsight Systems", nsys)
 	o.fact("Recorded", strconv.FormatFloat(float64(s.Duration())/1e9, 'f', 3, 64)+" s; times in this workbook count from "+
 		strconv.FormatFloat(float64(s.Start)/1e9, 'f', 9, 64)+" s on the report's clock")
-	o.fact("Clock 0", summary.Date(s.StartUTC))
+	o.fact("Clock 0", phrase.Date(s.StartUTC))
 	o.fact("System", s.OS)
 	var drivers []string
 	if s.Driver != "" {
@@ -169,10 +171,10 @@ func (o *overview) source(rep *align.Report) {
 	}
 	o.fact("Driver", strings.Join(drivers, ", "))
 	for _, t := range rep.Tracks {
-		o.fact("Traced", summary.TrackName(t))
+		o.fact("Traced", phrase.Track(t))
 	}
-	gaps := map[string]summary.Gap{}
-	for _, g := range summary.Missing(rep.Collected) {
+	gaps := map[string]phrase.Gap{}
+	for _, g := range phrase.Missing(rep.Collected) {
 		gaps[g.What] = g
 	}
 	for _, what := range []string{"device memory", "NVTX ranges", "GPU kernels", "CUDA API calls"} {
@@ -192,7 +194,7 @@ func upper(s string) string {
 	return string(s[0]-'a'+'A') + s[1:]
 }
 
-func (o *overview) doubts(rep *align.Report) {
+func (o *overview) doubts(rep *findings.Report) {
 	if len(rep.Findings)+len(rep.Warnings) == 0 {
 		return
 	}
@@ -207,7 +209,7 @@ func (o *overview) doubts(rep *align.Report) {
 		if f.Advice != "" {
 			text += " → " + f.Advice
 		}
-		o.fact(f.Severity, text)
+		o.fact(string(f.Severity), text)
 	}
 	for i := range rep.Warnings {
 		if n++; n > overviewDoubts {
@@ -220,7 +222,7 @@ func (o *overview) doubts(rep *align.Report) {
 	}
 }
 
-func (o *overview) levels(rep *align.Report) {
+func (o *overview) levels(rep *findings.Report) {
 	if !rep.Collected.Memory {
 		return
 	}
@@ -236,14 +238,14 @@ func (o *overview) levels(rep *align.Report) {
 		column{head: "End (bytes)", as: asCount}, column{head: "Note", as: asLong}), n, func(i int, r *row) {
 		t, j := at(i)
 		l := &t.Levels[j]
-		it, phase := summary.PeakPlace(t, l)
+		it, phase := t.PeakPlace(l)
 		in := "outside iterations"
 		if it != nil {
 			in = it.Name
 			if phase != "" {
 				in += ", " + phase
 			}
-			if summary.InferredNote(t) != "" {
+			if phrase.Inferred(t) != "" {
 				in += " (inferred)"
 			}
 		}
@@ -252,7 +254,7 @@ func (o *overview) levels(rep *align.Report) {
 			note = "partial: lower bounds"
 		}
 		r.track(t)
-		r.text(l.Kind)
+		r.text(string(l.Kind))
 		r.mib(true, l.Peak)
 		r.ms(true, l.PeakAt-rep.Source.Start)
 		r.text(in)
@@ -265,7 +267,7 @@ func (o *overview) levels(rep *align.Report) {
 		r.int(l.End)
 		r.text(note)
 	})
-	for _, s := range summary.Together(rep) {
+	for _, s := range phrase.Together(rep) {
 		o.fact("Together", s)
 	}
 	for _, t := range rep.Tracks {
@@ -276,14 +278,14 @@ func (o *overview) levels(rep *align.Report) {
 	}
 }
 
-func (o *overview) tracks(rep *align.Report) {
+func (o *overview) tracks(rep *findings.Report) {
 	if len(rep.Tracks) == 0 {
 		o.section("No process with device memory or GPU work in this report")
 		return
 	}
 	o.section("Iterations and attribution")
 	for _, t := range rep.Tracks {
-		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+summary.IterationsFromText(t))
+		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+phrase.IterationsFrom(t))
 	}
 	c := &rep.Collected
 	o.table("Tracks", columns(
@@ -296,7 +298,7 @@ func (o *overview) tracks(rep *align.Report) {
 		r.track(t)
 		r.text(t.Process)
 		r.int(int64(len(t.Iterations)))
-		r.text(t.IterationsFrom.How)
+		r.text(string(t.IterationsFrom.How))
 		r.text(t.IterationsFrom.Pattern)
 		r.cells = append(r.cells, t.IterationsFrom.Confidence)
 		r.intIf(c.Kernels, a.Kernels)
@@ -320,8 +322,8 @@ type peak struct {
 // level is the use of a row that tells phases apart: what tensors hold where a snapshot says it, for the device level is flat
 // under a cache.
 func (p *peak) level(u *align.Use) *align.MemoryUse {
-	if summary.HasTensorLevels(p.t) {
-		if m := summary.LevelUse(u, "allocated"); m != nil {
+	if p.t.HasTensorLevels() {
+		if m := u.Level(align.LevelAllocated); m != nil {
 			return m
 		}
 	}
@@ -329,10 +331,10 @@ func (p *peak) level(u *align.Use) *align.MemoryUse {
 }
 
 // ofLevel says, as the end of a title, of which level phases are told; empty where that is the device level.
-func ofLevel(rep *align.Report) string {
+func ofLevel(rep *findings.Report) string {
 	with := 0
 	for _, t := range rep.Tracks {
-		if summary.HasTensorLevels(t) {
+		if t.HasTensorLevels() {
 			with++
 		}
 	}
@@ -346,7 +348,7 @@ func ofLevel(rep *align.Report) string {
 }
 
 // phases writes the table of phases that need most, and returns its rows.
-func (o *overview) phases(rep *align.Report) []peak {
+func (o *overview) phases(rep *findings.Report) []peak {
 	var all []peak
 	if !rep.Collected.Memory {
 		return nil
@@ -392,7 +394,7 @@ func (o *overview) phases(rep *align.Report) []peak {
 
 // charts draws the level of each iteration, one chart a track, and the phases of the table whose section begins at the
 // row first.
-func (o *overview) charts(rep *align.Report, peaks []peak, first int) {
+func (o *overview) charts(rep *findings.Report, peaks []peak, first int) {
 	if !rep.Collected.Memory {
 		return
 	}

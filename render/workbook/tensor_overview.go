@@ -5,12 +5,12 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"nsysmem/align"
-	"nsysmem/render/summary"
+	"nsysmem/align/findings"
+	"nsysmem/render/phrase"
 )
 
 // tensors writes what is known of tensors in sentences.
-func (o *overview) tensors(rep *align.Report) {
+func (o *overview) tensors(rep *findings.Report) {
 	some := false
 	for _, t := range rep.Tracks {
 		some = some || t.Tensors != nil || t.Theory != nil
@@ -21,34 +21,34 @@ func (o *overview) tensors(rep *align.Report) {
 	o.section("Tensors")
 	for _, t := range rep.Tracks {
 		if len(rep.Tracks) > 1 {
-			o.fact("Track", summary.TrackName(t))
+			o.fact("Track", phrase.Track(t))
 		}
 		if ten := t.Tensors; ten != nil {
-			o.fact("Tensors", summary.TensorsText(ten))
-			if s := summary.ClockText(ten.Clock); s != "" {
+			o.fact("Tensors", phrase.Tensors(ten))
+			if s := phrase.Clock(ten.Clock); s != "" {
 				o.fact("Clock", s)
 			}
-			if s := summary.SettingsText(ten); s != "" {
+			if s := phrase.Settings(ten); s != "" {
 				o.fact("Settings", "PYTORCH_CUDA_ALLOC_CONF: "+s)
 			}
 			if ten.Outside != nil {
-				o.fact("Outside", summary.OutsideText(ten.Outside))
+				o.fact("Outside", phrase.Outside(ten.Outside))
 			}
 			if ten.AtReserved != nil {
-				o.fact("Fragmentation", summary.FragmentationText(t))
+				o.fact("Fragmentation", phrase.Fragmentation(t))
 			}
 		}
 		if t.Theory != nil {
-			o.fact("Theory", summary.TheoryText(t.Theory))
-			for _, b := range summary.BesideTheory(t) {
-				o.fact("", summary.BesideText(&b))
+			o.fact("Theory", phrase.Theory(t.Theory))
+			for _, b := range phrase.BesideTheory(t) {
+				o.fact("", b.Sentence())
 			}
 		}
 	}
 }
 
 // tensorCharts draws for each track the three levels of its iterations, and its categories at the peak.
-func (o *overview) tensorCharts(rep *align.Report) {
+func (o *overview) tensorCharts(rep *findings.Report) {
 	right, _ := excelize.ColumnNumberToName(overviewWidth/2 + 1)
 	drawn, levels, cats := 0, 0, 0
 	for _, t := range rep.Tracks {

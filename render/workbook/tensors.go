@@ -5,17 +5,18 @@ import (
 	"math"
 
 	"nsysmem/align"
-	"nsysmem/render/summary"
+	"nsysmem/align/findings"
+	"nsysmem/render/phrase"
 )
 
 const tabTensors = "7030A0"
 
 // tensorTables are the sheets on tensors, as far as a track has what they need: levels, cache and outside memory come from
 // a snapshot, blocks and categories also from a driver whose blocks are the tensors, and theory needs neither.
-func tensorTables(rep *align.Report) []*table {
+func tensorTables(rep *findings.Report) []*table {
 	levels, tensors, snapshot, theory := false, false, false, false
 	for _, t := range rep.Tracks {
-		levels = levels || summary.HasTensorLevels(t)
+		levels = levels || t.HasTensorLevels()
 		tensors = tensors || t.Tensors != nil
 		snapshot = snapshot || t.Tensors != nil && t.Tensors.Outside != nil
 		theory = theory || t.Theory != nil
@@ -37,47 +38,47 @@ func tensorTables(rep *align.Report) []*table {
 }
 
 // fromOf says for the iteration and the phase of a row whether ranges or the GPU work tell of them.
-func fromOf(rep *align.Report) func(t *align.Track, place int, path string) string {
+func fromOf(rep *findings.Report) func(t *align.Track, place int, path string) string {
 	some := make(map[*align.Track]bool)
 	for _, t := range rep.Tracks {
-		some[t] = summary.InferredNote(t) != ""
+		some[t] = phrase.Inferred(t) != ""
 	}
 	return func(t *align.Track, place int, path string) string {
 		switch {
 		case place < 0 && path == "":
 			return ""
 		case some[t]:
-			return from(summary.From(t, place, path) == "inferred")
+			return from(phrase.From(t, place, path) == "inferred")
 		}
 		return from(false)
 	}
 }
 
 // pathFrom is the same for rows that stand for a phase in all iterations.
-func pathFrom(rep *align.Report) func(t *align.Track, path, where string) string {
+func pathFrom(rep *findings.Report) func(t *align.Track, path string, where align.Where) string {
 	type key struct {
 		t    *align.Track
 		path string
 	}
 	inferred := make(map[key]bool)
 	for _, t := range rep.Tracks {
-		if summary.InferredNote(t) == "" {
+		if phrase.Inferred(t) == "" {
 			continue
 		}
 		for i := range t.Iterations {
-			inferred[key{t, ""}] = t.IterationsFrom.How == "kernels"
+			inferred[key{t, ""}] = t.IterationsFrom.Inferred()
 			for k := range t.Iterations[i].Phases {
-				if p := &t.Iterations[i].Phases[k]; p.Inferred || t.IterationsFrom.How == "kernels" {
+				if p := &t.Iterations[i].Phases[k]; p.Inferred || t.IterationsFrom.Inferred() {
 					inferred[key{t, p.Path}] = true
 				}
 			}
 		}
 	}
-	return func(t *align.Track, path, where string) string {
+	return func(t *align.Track, path string, where align.Where) string {
 		switch where {
-		case "iteration":
+		case align.InIteration:
 			return from(inferred[key{t, path}])
-		case "range":
+		case align.InRange:
 			return from(false)
 		}
 		return ""
@@ -101,7 +102,7 @@ func tensorsOf(t *align.Track) []align.TensorBlock {
 }
 
 // tensorsTable has a row for each block that the allocator handed out.
-func tensorsTable(rep *align.Report) *table {
+func tensorsTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(tensorsOf(t)) })
 	start := rep.Source.Start
 	origin := fromOf(rep)
@@ -173,13 +174,13 @@ type categoryRow struct {
 	t      *align.Track
 	name   string
 	use    *align.CategoryUse // nil where it was not measured or has no blocks
-	beside *summary.Beside    // nil where theory has nothing of it
+	beside *phrase.Beside     // nil where theory has nothing of it
 }
 
 // categoryRows are those of one track.
 func categoryRows(t *align.Track) []categoryRow {
 	var out []categoryRow
-	beside := summary.BesideTheory(t)
+	beside := phrase.BesideTheory(t)
 	for _, name := range align.CategoryNames {
 		row := categoryRow{t: t, name: name}
 		if t.Tensors != nil {
@@ -201,7 +202,7 @@ func categoryRows(t *align.Track) []categoryRow {
 	return out
 }
 
-func categoriesTable(rep *align.Report) *table {
+func categoriesTable(rep *findings.Report) *table {
 	var all []categoryRow
 	for _, t := range rep.Tracks {
 		all = append(all, categoryRows(t)...)
@@ -221,7 +222,7 @@ func categoriesTable(rep *align.Report) *table {
 				use = &align.CategoryUse{}
 			}
 			if b == nil {
-				b = &summary.Beside{}
+				b = &phrase.Beside{}
 			}
 			theory := k.beside != nil
 			r.track(k.t)
@@ -236,13 +237,13 @@ func categoriesTable(rep *align.Report) *table {
 			r.intIf(theory, b.Expected)
 			r.intIf(theory && b.Known, b.Difference())
 			r.text(b.Note)
-			r.text(from(k.t.IterationsFrom.How == "kernels"))
+			r.text(from(k.t.IterationsFrom.Inferred()))
 		},
 	}
 }
 
 // holdersTable says who holds memory at the peak and at each request that could not be served.
-func holdersTable(rep *align.Report) *table {
+func holdersTable(rep *findings.Report) *table {
 	type part struct {
 		t     *align.Track
 		when  string
@@ -257,7 +258,7 @@ func holdersTable(rep *align.Report) *table {
 			continue
 		}
 		add := func(when string, h *align.Holding) {
-			for _, g := range summary.ShareGroups(h) {
+			for _, g := range phrase.ShareGroups(h) {
 				for i := range g.Shares {
 					all = append(all, part{t, when, h, g.By, &g.Shares[i]})
 				}
@@ -298,7 +299,7 @@ func holdersTable(rep *align.Report) *table {
 
 // fragmentationTable has the state of the cache at the reserved peak, at each failed request and at each segment that was
 // added.
-func fragmentationTable(rep *align.Report) *table {
+func fragmentationTable(rep *findings.Report) *table {
 	type state struct {
 		t    *align.Track
 		when string
@@ -361,11 +362,11 @@ func fragmentationTable(rep *align.Report) *table {
 }
 
 // outsideTable has who took device memory beside PyTorch's allocator.
-func outsideTable(rep *align.Report) *table {
+func outsideTable(rep *findings.Report) *table {
 	takers := make(map[*align.Track][]align.Taker)
 	for _, t := range rep.Tracks {
 		if t.Tensors != nil && t.Tensors.Outside != nil {
-			takers[t] = summary.OutsideTakers(t.Tensors.Outside)
+			takers[t] = phrase.OutsideTakers(t.Tensors.Outside)
 		}
 	}
 	n, at := flatten(rep, func(t *align.Track) int { return len(takers[t]) })

@@ -1,8 +1,11 @@
 package workbook
 
-import "nsysmem/align"
+import (
+	"nsysmem/align"
+	"nsysmem/align/findings"
+)
 
-func kernelsTable(rep *align.Report) *table {
+func kernelsTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Kernels) })
 	origin := pathFrom(rep)
 	return &table{
@@ -29,9 +32,9 @@ func kernelsTable(rep *align.Report) *table {
 }
 
 // group takes the columns Phase, Inside and From.
-func (r *row) group(origin func(t *align.Track, path, where string) string, t *align.Track, path, where string) {
+func (r *row) group(origin func(t *align.Track, path string, where align.Where) string, t *align.Track, path string, where align.Where) {
 	r.text(phaseText(path, where))
-	r.text(where)
+	r.text(string(where))
 	r.text(origin(t, path, where))
 }
 
@@ -44,7 +47,7 @@ func (r *row) mean(ns, count int64) {
 	r.cells = append(r.cells, float64(ns)/float64(count)/1e3)
 }
 
-func copiesTable(rep *align.Report) *table {
+func copiesTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Copies) })
 	origin := pathFrom(rep)
 	return &table{
@@ -75,7 +78,7 @@ func copiesTable(rep *align.Report) *table {
 	}
 }
 
-func callsTable(rep *align.Report) *table {
+func callsTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int { return len(t.Calls) })
 	origin := pathFrom(rep)
 	return &table{

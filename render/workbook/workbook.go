@@ -13,7 +13,8 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"nsysmem/align"
-	"nsysmem/render/summary"
+	"nsysmem/align/findings"
+	"nsysmem/render/phrase"
 )
 
 // Options say how to write a workbook.
@@ -25,7 +26,7 @@ type Options struct {
 // Write writes the workbook of a report that was analyzed with Options.Blocks and Options.Kernels. The same report gives
 // the same bytes. Its document properties hold no name of a user or a machine, and the time of the recording rather than
 // that of writing. The error is the writer's, or that of a temporary file.
-func Write(w io.Writer, rep *align.Report, o Options) error {
+func Write(w io.Writer, rep *findings.Report, o Options) error {
 	return save(w, o, func(b *book) error {
 		if err := b.fill(rep); err != nil {
 			return err
@@ -61,7 +62,7 @@ func save(w io.Writer, o Options, fill func(*book) error) (err error) {
 }
 
 // fill makes the sheets in the order in which they stand.
-func (b *book) fill(rep *align.Report) error {
+func (b *book) fill(rep *findings.Report) error {
 	if err := b.properties("Device memory by iteration and phase", rep.Source.StartUTC); err != nil {
 		return err
 	}
@@ -97,11 +98,11 @@ func (b *book) properties(title string, utc int64) error {
 
 // missing says for a table without rows that what it needs was not collected, and how to record it; none where the
 // report has what it needs.
-func missing(rep *align.Report, collected bool, what, none string) string {
+func missing(rep *findings.Report, collected bool, what, none string) string {
 	if collected {
 		return none
 	}
-	for _, g := range summary.Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		if g.What == what {
 			return "n/a: " + what + " not collected; " + g.How
 		}
@@ -110,7 +111,7 @@ func missing(rep *align.Report, collected bool, what, none string) string {
 }
 
 // flatten numbers the items of all tracks one after the other.
-func flatten(rep *align.Report, count func(*align.Track) int) (n int, at func(i int) (*align.Track, int)) {
+func flatten(rep *findings.Report, count func(*align.Track) int) (n int, at func(i int) (*align.Track, int)) {
 	starts := make([]int, len(rep.Tracks))
 	for i, t := range rep.Tracks {
 		starts[i] = n

@@ -7,14 +7,15 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/fixture"
 	"nsysmem/nsysdb"
 )
 
 // Exports analyzes the real exports at hand, as fixture.Files finds them. Keys are file names. With names, only those.
-func Exports(t testing.TB, only ...string) map[string]*align.Report {
+func Exports(t testing.TB, only ...string) map[string]*findings.Report {
 	t.Helper()
-	out := make(map[string]*align.Report)
+	out := make(map[string]*findings.Report)
 	for _, f := range fixture.Files(t, root, "*.sqlite") {
 		name := filepath.Base(f)
 		if len(only) > 0 && !slices.Contains(only, name) {
@@ -30,7 +31,7 @@ func Exports(t testing.TB, only ...string) map[string]*align.Report {
 			t.Fatal(err)
 		}
 		rep.Source.Path = name
-		out[name] = rep
+		out[name] = findings.Of(rep)
 	}
 	if len(out) == 0 {
 		t.Fatalf("none of %q in testdata", only)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 )
 
 // Hostile names: formulas, control characters, a terminal escape, text that turns its direction, bad UTF-8, wide runes.
@@ -20,8 +21,8 @@ const (
 )
 
 // Report makes a report of two tracks with the given number of iterations each. Everything is collected.
-func Report(iterations int) *align.Report {
-	rep := &align.Report{
+func Report(iterations int) *findings.Report {
+	aligned := &align.Report{
 		Source: align.Source{
 			Path: "runs/train.sqlite", NsysVersion: "2025.3.2.0", SchemaVersion: "3.20.3", StartUTC: 1_760_000_000_000_000_000,
 			Start: 50 * ms, End: int64(iterations+2)*100*ms + 50*ms, OS: "Ubuntu 24.04.3 LTS", Driver: "580.159.04", CUDADriver: "13.0",
@@ -31,12 +32,15 @@ func Report(iterations int) *align.Report {
 			{PID: 734, TID: 735, Pattern: "iteration #", Count: iterations, Total: int64(iterations) * 90 * ms, Launches: 0.98, Chosen: true, Why: "named as iterations are, holds 98 % of the launches"},
 			{PID: 734, TID: 735, Pattern: "layer#", Count: 3 * iterations, Total: int64(iterations) * 20 * ms, Launches: 0.31, Why: "lies within others"},
 		},
-		Findings: []align.Finding{
-			{ID: "growth", Severity: "warn", Text: "the level at the end of an iteration rises by 1.00 MiB from step to step since iteration 2",
-				Advice: "look at Live at end for blocks that are born in forward", Evidence: map[string]any{"bytes_per_iteration": int64(mib), "since": 2, "phases": []string{"forward"}}},
-			{ID: "failed", Severity: "error", Text: "2 allocations failed", Evidence: map[string]any{"calls": 2}},
+	}
+	rep := &findings.Report{
+		Report: aligned,
+		Findings: []findings.Finding{
+			{ID: "growth", Severity: findings.Warn, Text: "the level at the end of an iteration rises by 1.00 MiB from step to step since iteration 2",
+				Advice: "look at Live at end for blocks that are born in forward", Evidence: riseEvidence{int64(mib), 2, []string{"forward"}}},
+			{ID: "failed", Severity: findings.Error, Text: "2 allocations failed", Evidence: callEvidence{2}},
 		},
-		Warnings: []align.Warning{{Code: "diagnostic", Text: "the profiler says: 12 events were dropped"}},
+		Warnings: []findings.Warning{{Code: "diagnostic", Text: "the profiler says: 12 events were dropped"}},
 	}
 	rep.Tracks = append(rep.Tracks, track(734, "python3", iterations), track(900, "python3", 2))
 	rep.Tracks[1].Failed, rep.Tracks[1].Ranges = nil, nil
@@ -44,8 +48,20 @@ func Report(iterations int) *align.Report {
 	return rep
 }
 
+// riseEvidence and callEvidence are figures behind the sample's findings.
+type (
+	riseEvidence struct {
+		Bytes  int64    `json:"bytes_per_iteration"`
+		Since  int      `json:"since"`
+		Phases []string `json:"phases"`
+	}
+	callEvidence struct {
+		Calls int `json:"calls"`
+	}
+)
+
 // Hurt gives the report's first iterations and phases hostile names.
-func Hurt(rep *align.Report) {
+func Hurt(rep *findings.Report) {
 	t := rep.Tracks[0]
 	for i := range t.Iterations {
 		it := &t.Iterations[i]
@@ -63,11 +79,11 @@ func Hurt(rep *align.Report) {
 	for i := range t.Kernels {
 		t.Kernels[i].Name = Hostile[i%len(Hostile)]
 	}
-	rep.Warnings = append(rep.Warnings, align.Warning{Code: "hostile", Text: Hostile[7]})
+	rep.Warnings = append(rep.Warnings, findings.Warning{Code: "hostile", Text: Hostile[7]})
 }
 
 // Infer gives the report's first track iterations and phases that are inferred, and takes out the other tracks.
-func Infer(rep *align.Report) {
+func Infer(rep *findings.Report) {
 	rep.Tracks = rep.Tracks[:1]
 	t := rep.Tracks[0]
 	t.IterationsFrom.How = "kernels"

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/internal/fixture"
 	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
@@ -16,7 +17,7 @@ import (
 
 // A Run is a real export with PyTorch's snapshot of the same run, and what its script read from PyTorch's meters.
 type Run struct {
-	Report *align.Report
+	Report *findings.Report
 	Params int64
 	Meters []Meter
 }
@@ -64,7 +65,7 @@ func Runs(t testing.TB) map[string]*Run {
 }
 
 // analyzeRun is nil for runs on several devices.
-func analyzeRun(t testing.TB, base string, params int64) *align.Report {
+func analyzeRun(t testing.TB, base string, params int64) *findings.Report {
 	db, err := nsysdb.Open(base + ".sqlite")
 	if err != nil {
 		t.Fatal(err)
@@ -86,5 +87,5 @@ func analyzeRun(t testing.TB, base string, params int64) *align.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rep
+	return findings.Of(rep)
 }

@@ -1,10 +1,13 @@
 package sample
 
-import "nsysmem/align"
+import (
+	"nsysmem/align"
+	"nsysmem/align/findings"
+)
 
 // Tensors gives the report's first track what a snapshot of it would tell: levels, blocks, categories, who holds memory at
 // the peak and at a failed request, memory outside, the cache, and theory. The figures are easily told apart.
-func Tensors(rep *align.Report) {
+func Tensors(rep *findings.Report) {
 	t := rep.Tracks[0]
 	level := func(u *align.Use, less int64) align.MemoryUse {
 		m := u.Memory
@@ -27,7 +30,7 @@ func Tensors(rep *align.Report) {
 	}
 	d := t.Levels[0]
 	for _, x := range []struct {
-		kind string
+		kind align.LevelKind
 		less int64
 	}{{"allocated", 20 * mib}, {"reserved", 7 * mib}} {
 		l := align.Level{Kind: x.kind, Peak: d.Peak - x.less, PeakAt: d.PeakAt, End: d.End - x.less, Allocs: d.Allocs, Frees: d.Frees}
