@@ -34,6 +34,9 @@ func levelOrder(name string) int {
 	return 9
 }
 
+// Known says that the level is of a kind of memory that is known; allocations of others count for none of those.
+func (l *Level) Known() bool { return l.Kind != "unknown" && levelOrder(l.Kind) < 9 }
+
 // callUse is a level over one call. Until the end of the sweep its bytes are relative to the baseline.
 type callUse struct {
 	start, end, peak int64 // bytes
