@@ -130,6 +130,9 @@ const matchShare = 9
 
 // snapshot tells of a snapshot that is not whole, or goes badly with the report.
 func (d *doubter) snapshot(t *align.Track, ten *align.Tensors) {
+	if ten.Replay == nil || ten.Clock == nil {
+		return
+	}
 	x := ten.Replay.Doubts
 	if x.Cut || x.UnmatchedFrees+x.LostFrees+x.Misplaced+x.SegmentFrees+x.SegmentsLost+x.UnknownActions > 0 {
 		d.track(t, "snapshot_doubts", "the snapshot's trace leaves doubts: it began after the program did (%v), %d frees without a block, %d blocks lost, %d out of place, %d segments lost, %d unknown entries",
