@@ -54,7 +54,10 @@ type analysis struct {
 }
 
 // A group is a phase path or range name that details are summed by.
-type group struct{ path, where string }
+type group struct {
+	path  string
+	where Where
+}
 
 // Analyze aligns a report. It reads each event table once, unless its rows are out of order; API calls are read again
 // where the launches show another main thread than was guessed, and they and the GPU work where iterations or phases are
@@ -174,7 +177,7 @@ func (a *analysis) track(p *process, device int64) *track {
 			return t
 		}
 	}
-	t := &track{proc: p, device: device, levels: make(map[string]*levelSweep)}
+	t := &track{proc: p, device: device, levels: make(map[LevelKind]*levelSweep)}
 	p.tracks = append(p.tracks, t)
 	return t
 }

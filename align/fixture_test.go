@@ -306,7 +306,7 @@ func sqlReport(t testing.TB, file string) *Report {
 }
 
 // curve reads one level of a track of an export over the whole time.
-func curve(t testing.TB, path string, rep *Report, tr *Track, kind string, points int) *Curve {
+func curve(t testing.TB, path string, rep *Report, tr *Track, kind LevelKind, points int) *Curve {
 	t.Helper()
 	db, err := nsysdb.Open(path)
 	if err != nil {
@@ -332,15 +332,6 @@ func onlyTrack(t testing.TB, rep *Report) *Track {
 		t.Fatalf("%d tracks, want 1", len(rep.Tracks))
 	}
 	return rep.Tracks[0]
-}
-
-func (t *Track) level(kind string) *Level {
-	for i := range t.Levels {
-		if t.Levels[i].Kind == kind {
-			return &t.Levels[i]
-		}
-	}
-	return nil
 }
 
 // use finds a row: "iteration 1" or "iteration 1: forward/layer0", else an outer range.

@@ -11,7 +11,7 @@ import (
 type track struct {
 	proc     *process
 	device   int64
-	levels   map[string]*levelSweep
+	levels   map[LevelKind]*levelSweep
 	byKind   [nsysdb.KindUnknown + 1]*levelSweep // those of levels that kinds of memory were seen to count for
 	pool     poolSum
 	gpu      gpuSum
@@ -78,7 +78,7 @@ func (a *analysis) readMemory(ctx context.Context) error {
 
 func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
 	for _, t := range a.allTracks() {
-		t.levels, t.byKind, t.pool, t.blocks = make(map[string]*levelSweep), [len(t.byKind)]*levelSweep{}, poolSum{}, nil
+		t.levels, t.byKind, t.pool, t.blocks = make(map[LevelKind]*levelSweep), [len(t.byKind)]*levelSweep{}, poolSum{}, nil
 	}
 	a.memoryTime = stretch{}
 	m := &memory{a: a, live: make(map[*process]*liveTable), corr: a.corrViews(), ends: make(map[*process][]int32)}

@@ -1,9 +1,41 @@
-package torchmem
+package torchmem_test
 
 import (
 	"encoding/binary"
 	"math"
 	"strings"
+
+	"nsysmem/torchmem"
+	"nsysmem/torchmem/internal/sizes"
+)
+
+// The opcodes that a pickler writes, by the names that Python's pickletools gives them.
+const (
+	opMark         = '('
+	opStop         = '.'
+	opBinFloat     = 'G'
+	opBinInt       = 'J'
+	opBinInt1      = 'K'
+	opBinInt2      = 'M'
+	opNone         = 'N'
+	opBinUnicode   = 'X'
+	opAppend       = 'a'
+	opAppends      = 'e'
+	opEmptyDict    = '}'
+	opEmptyList    = ']'
+	opSetItem      = 's'
+	opSetItems     = 'u'
+	opBinGet       = 'h'
+	opLongBinGet   = 'j'
+	opBinPut       = 'q'
+	opLongBinPut   = 'r'
+	opProto        = 0x80
+	opNewTrue      = 0x88
+	opNewFalse     = 0x89
+	opLong1        = 0x8a
+	opShortUnicode = 0x8c
+	opMemoize      = 0x94
+	opFrame        = 0x95
 )
 
 // A pickler writes the pickles of the tests, as Python's own pickler would.
@@ -162,7 +194,9 @@ func pickleOf(proto int, v any) string {
 	return string(p.buf)
 }
 
-func readString(s string) (*Snapshot, error) { return Read(strings.NewReader(s), Options{}) }
+func readString(s string) (*torchmem.Snapshot, error) {
+	return torchmem.Read(strings.NewReader(s), torchmem.Options{})
+}
 
 func entry(action string, addr uint64, size int, time int) []kv {
 	return []kv{{"action", action}, {"addr", addr}, {"size", size}, {"stream", 0}, {"time_us", time},
@@ -178,7 +212,7 @@ func segmentOf(addr uint64, size int, blocks ...any) []kv {
 		at += uint64(blocks[i+1].(int))
 	}
 	kind := "large"
-	if size == smallSeg {
+	if size == sizes.SmallSegment {
 		kind = "small"
 	}
 	return []kv{{"device", 0}, {"address", addr}, {"total_size", size}, {"stream", 0}, {"segment_type", kind},

@@ -4,19 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"nsysmem/torchmem/internal/sizes"
 )
 
 type frameKey struct {
 	name, file uint32
 	line       int64
 }
-
-// maxSize is the largest size that is believed, and maxSizes the largest sum of all sizes: ten million blocks of 100 GiB
-// each. No level, and none of a simulation, which rounds up, can then overflow.
-const (
-	maxSize  = 1 << 48
-	maxSizes = 1 << 60
-)
 
 // field is the value of a key of the dict in hand, 0 where it has none.
 func (d *decoder) field(mask uint64, key int) ref {
@@ -32,10 +27,10 @@ func (d *decoder) sizeField(mask uint64, key int) (int64, error) {
 		return 0, nil
 	}
 	v, ok := d.signed(r)
-	if !ok || v < 0 || v > maxSize {
+	if !ok || v < 0 || v > sizes.Max {
 		return 0, d.fail("%q is no size in bytes: damaged", keyNames[key])
 	}
-	if d.sizes += v; d.sizes > maxSizes {
+	if d.sizes += v; d.sizes > sizes.MaxSum {
 		return 0, d.fail("the sizes add up to more than any device hands out: damaged")
 	}
 	return v, nil
@@ -199,7 +194,7 @@ func (d *decoder) block(mask uint64) (ref, error) {
 	// Before PyTorch 2.1 a block had a list of its allocations in place of frames, the latest first.
 	if n, item, ok := d.list(d.field(mask, keyHistory)); ok && n > 0 {
 		if b.Requested == 0 {
-			if v, ok := d.signed(d.value(item(0), "real_size")); ok && v >= 0 && v <= maxSize {
+			if v, ok := d.signed(d.value(item(0), "real_size")); ok && v >= 0 && v <= sizes.Max {
 				b.Requested = v
 			}
 		}
@@ -343,7 +338,7 @@ func (d *decoder) finish(v ref) error {
 }
 
 func (d *decoder) trace(r ref) (Trace, error) {
-	t := Trace{store: d.events}
+	var t Trace
 	n, item, ok := d.list(r)
 	if !ok {
 		return t, fmt.Errorf("no list: damaged")
@@ -356,19 +351,15 @@ func (d *decoder) trace(r ref) (Trace, error) {
 		if first.tag() != tagEvent {
 			return t, fmt.Errorf("entry 0 is none: damaged")
 		}
-		t.ranges, t.n = []eventRange{{first.n(), n, 0}}, n
-		return t, nil
+		return Trace{store: d.events, from: first.n(), n: n}, nil
 	}
+	t.store = &eventStore{}
 	for i := range n {
 		e := item(i)
 		if e.tag() != tagEvent {
 			return t, fmt.Errorf("entry %d is none: damaged", i)
 		}
-		if k := len(t.ranges); k > 0 && t.ranges[k-1].from+t.ranges[k-1].n == e.n() {
-			t.ranges[k-1].n++
-		} else {
-			t.ranges = append(t.ranges, eventRange{e.n(), 1, t.n})
-		}
+		t.store.add(*d.events.at(e.n()))
 		t.n++
 	}
 	return t, nil
@@ -386,7 +377,7 @@ func (d *decoder) settings(r ref) {
 				s.Conf = t
 			}
 		case k == "max_split_size":
-			if n, ok := d.signed(v); ok && n > 0 && n <= maxSize {
+			if n, ok := d.signed(v); ok && n > 0 && n <= sizes.Max {
 				s.MaxSplitSize = n
 			}
 		case k == "garbage_collection_threshold":
@@ -400,7 +391,7 @@ func (d *decoder) settings(r ref) {
 			div := d.pairs(v)
 			for j := 0; j < len(div); j += 2 {
 				n, ok := d.signed(div[j+1])
-				if idx := roundupIndexOf(d.stringOf(div[j])); idx >= 0 && ok && n >= 0 && n <= maxSize {
+				if idx := sizes.IntervalOf(d.stringOf(div[j])); idx >= 0 && ok && n >= 0 && n <= sizes.Max {
 					s.RoundupPower2[idx] = n
 				}
 			}

@@ -36,7 +36,7 @@ func fragmentsOf(t *align.Track) *Fragments {
 	if ten == nil {
 		return nil
 	}
-	e := &Fragments{Segments: len(ten.Growth), AllocatedPeak: peakOf(t, "allocated"), ReservedPeak: peakOf(t, "reserved")}
+	e := &Fragments{Segments: len(ten.Growth), AllocatedPeak: peakOf(t, align.LevelAllocated), ReservedPeak: peakOf(t, align.LevelReserved)}
 	for i := range ten.Growth {
 		c := &ten.Growth[i]
 		if !c.Misfit() {

@@ -31,7 +31,7 @@ func keptOf(t *align.Track) *Kept {
 	if ten == nil {
 		return nil
 	}
-	r, grows := riseOf(t, peakOf(t, "allocated"), func(it *align.Iteration) *align.MemoryUse { return useOf(&it.Use, "allocated") })
+	r, grows := riseOf(t, peakOf(t, align.LevelAllocated), func(it *align.Iteration) *align.MemoryUse { return it.Level(align.LevelAllocated) })
 	if !grows {
 		return nil
 	}
@@ -60,7 +60,7 @@ func growthAllocated(s *subject) []Finding {
 	if k.Frame != "" {
 		text += " at " + k.Frame
 	}
-	text += fmt.Sprintf(" (%s, %s)", plural(k.Blocks, "block"), wording.Bytes(k.PhaseBytes))
+	text += fmt.Sprintf(" (%s, %s)", wording.Plural(k.Blocks, "block"), wording.Bytes(k.PhaseBytes))
 	return []Finding{{Severity: Warn, Text: text, Evidence: *k,
 		Advice: "something keeps these tensors from one iteration to the next, such as a list of losses or outputs: keep loss.item() or a detached copy on the CPU instead; " +
 			keptFilter(s.Tensors.Blocks, k.Phase, k.Frame)}}
@@ -85,17 +85,9 @@ func keptFilter(blocks []align.TensorBlock, phase, frame string) string {
 		at = align.NoFrame
 	}
 	s := fmt.Sprintf("in the sheet Tensors, filter for a Lifetime of more than 1 iteration, born %s, Frame %s: %s of %s together, those of the last iterations not among them",
-		born, at, plural(n, "block"), wording.Bytes(bytes))
+		born, at, wording.Plural(n, "block"), wording.Bytes(bytes))
 	if 2*unknown > n {
 		s += "; their category is unknown, as is that of whatever is kept from one iteration to the next and is neither parameter, gradient nor optimizer state"
 	}
 	return s
-}
-
-// plural is a number of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

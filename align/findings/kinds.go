@@ -63,21 +63,9 @@ func find(rep *align.Report) []Finding {
 }
 
 // peakOf is the highest level of a kind, in bytes; 0 where the track has no such level.
-func peakOf(t *align.Track, kind string) int64 {
-	for i := range t.Levels {
-		if t.Levels[i].Kind == kind {
-			return t.Levels[i].Peak
-		}
+func peakOf(t *align.Track, kind align.LevelKind) int64 {
+	if l := t.Level(kind); l != nil {
+		return l.Peak
 	}
 	return 0
-}
-
-// useOf is the use of a level beside the device level; nil where the row has none.
-func useOf(u *align.Use, level string) *align.MemoryUse {
-	for i := range u.Other {
-		if u.Other[i].Level == level {
-			return &u.Other[i].MemoryUse
-		}
-	}
-	return nil
 }

@@ -30,20 +30,20 @@ type split struct {
 //     rise has room for it: a trifle is no need.
 //  3. What the device level gains and reserved does not is taken outside PyTorch. The rest is cache.
 func partsOf(t *align.Track, r *rise) *split {
-	start, end := useOf(&r.first.Use, "reserved"), useOf(&r.last.Use, "reserved")
-	first := useOf(&r.first.Use, "allocated")
+	start, end := r.first.Level(align.LevelReserved), r.last.Level(align.LevelReserved)
+	first := r.first.Level(align.LevelAllocated)
 	if start == nil || end == nil || first == nil {
 		return nil
 	}
 	p := &split{Parts: Parts{From: first.Start, To: first.Start}}
 	for i := range t.Ranges {
-		if u := useOf(&t.Ranges[i].Use, "allocated"); u != nil && t.Ranges[i].End <= r.first.Start {
+		if u := t.Ranges[i].Level(align.LevelAllocated); u != nil && t.Ranges[i].End <= r.first.Start {
 			p.From = max(p.From, u.Peak)
 		}
 	}
 	for i := range t.Iterations {
 		it := &t.Iterations[i]
-		u := useOf(&it.Use, "allocated")
+		u := it.Level(align.LevelAllocated)
 		switch {
 		case u == nil || it.Start > r.last.Start:
 		case it.Start < r.first.Start:

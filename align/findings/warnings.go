@@ -119,7 +119,7 @@ func (d *doubter) level(t *align.Track, l *align.Level) {
 	if l.LostFrees > 0 {
 		d.track(t, "lost_frees", "%d blocks of %s memory were never freed in the report, but their address was allocated anew: they end there", l.LostFrees, l.Kind)
 	}
-	if !l.Known() {
+	if !l.Kind.Known() {
 		d.track(t, "unknown_kind", "%d allocations are of memory %q and count for no known level", l.Allocs, l.Kind)
 	}
 }

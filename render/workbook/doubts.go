@@ -3,7 +3,7 @@ package workbook
 import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 func failedTable(rep *findings.Report) *table {
@@ -31,7 +31,7 @@ func failedTable(rep *findings.Report) *table {
 			r.text(origin(t, k.Iteration, k.Phase+k.Range))
 			r.text(k.Range)
 			r.text(k.Call)
-			r.text(summary.ReturnText(k.Return))
+			r.text(phrase.Return(k.Return))
 			r.us(true, k.Duration)
 			r.intIf(k.TID != 0, k.TID)
 			r.mib(rep.Collected.Memory && k.Level >= 0, k.Level)
@@ -44,7 +44,7 @@ func failedTable(rep *findings.Report) *table {
 func warningsTable(rep *findings.Report) *table {
 	type line struct{ what, severity, code, text, advice string }
 	var lines []line
-	for _, g := range summary.Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		lines = append(lines, line{"not collected", "warn", g.What, g.Cost, g.How})
 	}
 	for _, w := range rep.Warnings {

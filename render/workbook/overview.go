@@ -11,7 +11,8 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 const (
@@ -81,7 +82,7 @@ func (o *overview) set(col int, v any, style int) {
 	}
 	if v != nil {
 		if s, ok := v.(string); ok {
-			v = cellText(s)
+			v = wording.Cell(s)
 		}
 		o.do(o.b.f.SetCellValue(overviewSheet, cell, v))
 	}
@@ -103,7 +104,7 @@ func (o *overview) fact(key, text string) {
 	o.do(err)
 	o.do(o.b.f.MergeCell(overviewSheet, a, z))
 	// Neither Excel nor LibreOffice fits the height of a row to merged cells.
-	lines := math.Ceil(float64(textWidth(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
+	lines := math.Ceil(float64(wording.Width(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, min(max(lines, 1)*15, 150)))
 	o.row++
 }
@@ -120,7 +121,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 	lines := 1
 	for i, c := range cols {
 		o.set(i+1, c.head, o.b.headStyle(c.as))
-		lines = max(lines, int(math.Ceil(float64(textWidth(c.head)+5)/columnWidth)))
+		lines = max(lines, int(math.Ceil(float64(wording.Width(c.head)+5)/columnWidth)))
 	}
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(lines*15+3)))
 	o.row++
@@ -132,7 +133,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 		for j, v := range r.cells {
 			o.set(j+1, v, o.b.styles[cols[j].as])
 			if s, ok := v.(string); ok && cols[j].as == asLong {
-				high = max(high, int(math.Ceil(float64(textWidth(s))/(columnWidth-1.5))))
+				high = max(high, int(math.Ceil(float64(wording.Width(s))/(columnWidth-1.5))))
 			}
 		}
 		o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(min(high, 8)*15)))
@@ -159,7 +160,7 @@ func (o *overview) source(rep *findings.Report) {
 	o.fact("Nsight Systems", nsys)
 	o.fact("Recorded", strconv.FormatFloat(float64(s.Duration())/1e9, 'f', 3, 64)+" s; times in this workbook count from "+
 		strconv.FormatFloat(float64(s.Start)/1e9, 'f', 9, 64)+" s on the report's clock")
-	o.fact("Clock 0", summary.Date(s.StartUTC))
+	o.fact("Clock 0", phrase.Date(s.StartUTC))
 	o.fact("System", s.OS)
 	var drivers []string
 	if s.Driver != "" {
@@ -170,10 +171,10 @@ func (o *overview) source(rep *findings.Report) {
 	}
 	o.fact("Driver", strings.Join(drivers, ", "))
 	for _, t := range rep.Tracks {
-		o.fact("Traced", summary.TrackName(t))
+		o.fact("Traced", phrase.Track(t))
 	}
-	gaps := map[string]summary.Gap{}
-	for _, g := range summary.Missing(rep.Collected) {
+	gaps := map[string]phrase.Gap{}
+	for _, g := range phrase.Missing(rep.Collected) {
 		gaps[g.What] = g
 	}
 	for _, what := range []string{"device memory", "NVTX ranges", "GPU kernels", "CUDA API calls"} {
@@ -237,14 +238,14 @@ func (o *overview) levels(rep *findings.Report) {
 		column{head: "End (bytes)", as: asCount}, column{head: "Note", as: asLong}), n, func(i int, r *row) {
 		t, j := at(i)
 		l := &t.Levels[j]
-		it, phase := summary.PeakPlace(t, l)
+		it, phase := t.PeakPlace(l)
 		in := "outside iterations"
 		if it != nil {
 			in = it.Name
 			if phase != "" {
 				in += ", " + phase
 			}
-			if summary.InferredNote(t) != "" {
+			if phrase.Inferred(t) != "" {
 				in += " (inferred)"
 			}
 		}
@@ -253,7 +254,7 @@ func (o *overview) levels(rep *findings.Report) {
 			note = "partial: lower bounds"
 		}
 		r.track(t)
-		r.text(l.Kind)
+		r.text(string(l.Kind))
 		r.mib(true, l.Peak)
 		r.ms(true, l.PeakAt-rep.Source.Start)
 		r.text(in)
@@ -266,7 +267,7 @@ func (o *overview) levels(rep *findings.Report) {
 		r.int(l.End)
 		r.text(note)
 	})
-	for _, s := range summary.Together(rep) {
+	for _, s := range phrase.Together(rep) {
 		o.fact("Together", s)
 	}
 	for _, t := range rep.Tracks {
@@ -284,7 +285,7 @@ func (o *overview) tracks(rep *findings.Report) {
 	}
 	o.section("Iterations and attribution")
 	for _, t := range rep.Tracks {
-		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+summary.IterationsFromText(t))
+		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+phrase.IterationsFrom(t))
 	}
 	c := &rep.Collected
 	o.table("Tracks", columns(
@@ -297,7 +298,7 @@ func (o *overview) tracks(rep *findings.Report) {
 		r.track(t)
 		r.text(t.Process)
 		r.int(int64(len(t.Iterations)))
-		r.text(t.IterationsFrom.How)
+		r.text(string(t.IterationsFrom.How))
 		r.text(t.IterationsFrom.Pattern)
 		r.cells = append(r.cells, t.IterationsFrom.Confidence)
 		r.intIf(c.Kernels, a.Kernels)
@@ -321,8 +322,8 @@ type peak struct {
 // level is the use of a row that tells phases apart: what tensors hold where a snapshot says it, for the device level is flat
 // under a cache.
 func (p *peak) level(u *align.Use) *align.MemoryUse {
-	if summary.HasTensorLevels(p.t) {
-		if m := summary.LevelUse(u, "allocated"); m != nil {
+	if p.t.HasTensorLevels() {
+		if m := u.Level(align.LevelAllocated); m != nil {
 			return m
 		}
 	}
@@ -333,7 +334,7 @@ func (p *peak) level(u *align.Use) *align.MemoryUse {
 func ofLevel(rep *findings.Report) string {
 	with := 0
 	for _, t := range rep.Tracks {
-		if summary.HasTensorLevels(t) {
+		if t.HasTensorLevels() {
 			with++
 		}
 	}

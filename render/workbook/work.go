@@ -32,9 +32,9 @@ func kernelsTable(rep *findings.Report) *table {
 }
 
 // group takes the columns Phase, Inside and From.
-func (r *row) group(origin func(t *align.Track, path, where string) string, t *align.Track, path, where string) {
+func (r *row) group(origin func(t *align.Track, path string, where align.Where) string, t *align.Track, path string, where align.Where) {
 	r.text(phaseText(path, where))
-	r.text(where)
+	r.text(string(where))
 	r.text(origin(t, path, where))
 }
 
