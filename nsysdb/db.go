@@ -89,7 +89,8 @@ func (db *DB) opening(err error) error {
 
 // ofExport says whether only an export of Nsight Systems would have a table of that name.
 func ofExport(name string) bool {
-	for _, base := range append(tableNames[:], "NVTX_EVENTS", "META_DATA_EXPORT", "EXPORT_META_DATA", "META_DATA_CAPTURE", "StringIds") {
+	others := []string{"NVTX_EVENTS", "META_DATA_EXPORT", "EXPORT_META_DATA", "META_DATA_CAPTURE", "StringIds"}
+	for _, base := range append(tableNames[:], others...) {
 		if version(base, name) > 0 {
 			return true
 		}
@@ -98,26 +99,49 @@ func ofExport(name string) bool {
 }
 
 // discover finds the event tables, their columns and the export's own numbers for kinds and operations.
-func (db *DB) discover() error {
-	s := db.schema
+func (db *DB) discover() (err error) {
 	for t := range numTables {
-		found, others, err := s.find(tableNames[t])
-		if err != nil {
+		if db.tables[t], err = db.findEvents(tableNames[t]); err != nil {
 			return err
 		}
-		db.tables[t] = found
-		db.doubtVersions(tableNames[t], found, others)
 		for c := range numColumns {
-			db.cols[t][c] = found.col(columnNames[c]...)
+			db.cols[t][c] = db.tables[t].col(columnNames[c]...)
 		}
 	}
-	var err error
-	var others []string
-	if db.nvtx, others, err = s.find("NVTX_EVENTS"); err != nil {
+	if db.nvtx, err = db.findEvents("NVTX_EVENTS"); err != nil {
 		return err
 	}
-	db.doubtVersions("NVTX_EVENTS", db.nvtx, others)
+	if err := db.discoverEnums(); err != nil {
+		return err
+	}
+	if db.nvtxKind, err = db.schema.readNVTXKinds(); err != nil {
+		return err
+	}
+	ids, _, err := db.schema.find("StringIds")
+	if err != nil {
+		return err
+	}
+	db.strs = newStringTable(db, ids)
+	return nil
+}
 
+// findEvents finds a table of events, nil where there is none, and warns where its version is in doubt.
+func (db *DB) findEvents(base string) (*table, error) {
+	found, others, err := db.schema.find(base)
+	var doubt string
+	if len(others) > 0 {
+		doubt = fmt.Sprintf("%s is read; %s has rows too and is not read", found.name, strings.Join(others, ", "))
+	} else if found != nil && !strings.EqualFold(found.name, base) {
+		doubt = fmt.Sprintf("%s stands in the export as %s: its columns may mean something else there", base, found.name)
+	}
+	if doubt != "" {
+		db.warnings = append(db.warnings, Warning{"table-version", doubt})
+	}
+	return found, err
+}
+
+// discoverEnums reads what the export calls the numbers in columns that are translated.
+func (db *DB) discoverEnums() error {
 	for _, use := range []struct {
 		spec  enumSpec
 		table []Table
@@ -128,32 +152,16 @@ func (db *DB) discover() error {
 		{poolOpEnum, []Table{MemoryPool}, Operation},
 		{copyEnum, []Table{Memcpy}, CopyKind},
 	} {
-		e, ws, err := s.readEnum(use.spec)
+		e, warnings, err := db.schema.readEnum(use.spec)
 		if err != nil {
 			return err
 		}
-		db.warnings = append(db.warnings, ws...)
+		db.warnings = append(db.warnings, warnings...)
 		for _, t := range use.table {
 			db.enums[t][use.col] = e
 		}
 	}
-	if db.nvtxKind, err = s.readNVTXKinds(); err != nil {
-		return err
-	}
-	ids, _, err := s.find("StringIds")
-	if err != nil {
-		return err
-	}
-	db.strs = newStringTable(db, ids)
 	return nil
-}
-
-func (db *DB) doubtVersions(base string, found *table, others []string) {
-	if len(others) > 0 {
-		db.warnings = append(db.warnings, Warning{"table-version", fmt.Sprintf("%s is read; %s has rows too and is not read", found.name, strings.Join(others, ", "))})
-	} else if found != nil && !strings.EqualFold(found.name, base) {
-		db.warnings = append(db.warnings, Warning{"table-version", fmt.Sprintf("%s stands in the export as %s: its columns may mean something else there", base, found.name)})
-	}
 }
 
 // Close gives back what the DB holds. No other method may run or be called any more.
@@ -234,36 +242,39 @@ func (db *DB) Rows(t Table) int64 {
 // HasNVTX says whether the export has a table of NVTX events.
 func (db *DB) HasNVTX() bool { return db.nvtx != nil }
 
-// Tables lists all tables and views of the export by name, with exact numbers of rows: it reads the whole file.
+// Tables lists all tables and views of the export by name, with exact numbers of rows: it reads the whole file. Views that
+// cannot be read, such as for want of a table, are left out.
 func (db *DB) Tables() ([]TableInfo, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	var list []TableInfo
 	for _, name := range db.schema.names {
-		t, err := db.schema.describe(name)
-		if err != nil && db.schema.views[name] && !isDamage(err) {
-			continue // a view of tables that are not there says nothing
-		}
-		if err != nil {
+		info, err := db.listed(name)
+		if err != nil && (isDamage(err) || !db.schema.views[name]) {
 			return nil, db.reading(err)
 		}
-		info := TableInfo{Name: name}
-		for _, c := range t.columns {
-			info.Columns = append(info.Columns, c.name)
+		if err == nil {
+			list = append(list, info)
 		}
-		err = db.conn.query("SELECT count(*) FROM "+ident(name), func(r *stmt) error {
-			info.Rows = r.int(0)
-			return nil
-		})
-		if err != nil && t.view && !isDamage(err) {
-			continue
-		}
-		if err != nil {
-			return nil, db.reading(err)
-		}
-		list = append(list, info)
 	}
 	return list, nil
+}
+
+// listed is one line of Tables.
+func (db *DB) listed(name string) (TableInfo, error) {
+	info := TableInfo{Name: name}
+	t, err := db.schema.describe(name)
+	if err != nil {
+		return info, err
+	}
+	for _, c := range t.columns {
+		info.Columns = append(info.Columns, c.name)
+	}
+	err = db.conn.query("SELECT count(*) FROM "+ident(name), func(r *stmt) error {
+		info.Rows = r.int(0)
+		return nil
+	})
+	return info, err
 }
 
 // reading adds to an error whether the file changed meanwhile, which explains any damage and any end before its time.

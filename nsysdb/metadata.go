@@ -18,7 +18,8 @@ func (db *DB) readMeta() error {
 	m := &Meta{}
 	db.meta = m
 	for _, read := range []func(*Meta) error{
-		db.readExport, db.readCapture, db.readTimes, db.readSystem, db.readGPUs, db.readProcesses, db.readDiagnostics, db.readRanks,
+		db.readExport, db.readCapture, db.readTimes, db.readSystem,
+		db.readGPUs, db.readProcesses, db.readDiagnostics, db.readRanks,
 	} {
 		if err := read(m); err != nil {
 			return err
@@ -120,84 +121,6 @@ func (db *DB) readCapture(m *Meta) error {
 			m.GraphMode = value
 		}
 	})
-}
-
-// readTimes finds out which stretch of the events' clock was recorded, and when that clock was zero.
-//
-// ANALYSIS_DETAILS has a start and a stop, but on another clock: in all exports at hand events begin long before
-// its start (at 22 ms where it says 456 ms), and its duration alone fits them, counted from the session's start. An
-// export may have been asked to shift its times, or to count them from 1970. So each reading is held against the
-// events, and the first that has room for them is taken; where none has, nothing is said.
-func (db *DB) readTimes(m *Meta) error {
-	var utc, duration, start, stop int64
-	err := db.each("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(r *stmt) {
-		if v := within(r.int(0), maxTime); v > 0 {
-			utc = v
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if !m.TimeNormalized {
-		m.StartUTC = utc
-	}
-	err = db.each("ANALYSIS_DETAILS", []string{"duration", "startTime", "stopTime"}, func(r *stmt) {
-		if d := within(r.int(0), maxTime); d > duration {
-			duration, start, stop = d, within(r.int(1), maxTime), within(r.int(2), maxTime)
-		}
-	})
-	if err != nil || duration <= 0 {
-		return err
-	}
-	first, last, err := db.eventTimes()
-	if err != nil {
-		return err
-	}
-	const slack = 100e6 // ns; work on the GPU may end after the recording
-	for _, from := range readings(m, utc) {
-		if first >= from-slack && last <= from+duration+slack {
-			m.CaptureStart, m.CaptureEnd = from, from+duration
-			if utc > 0 {
-				m.StartUTC = utc - from
-			}
-			return nil
-		}
-	}
-	if start != Null && stop > start && first >= start-slack && last <= stop+slack {
-		m.CaptureStart, m.CaptureEnd = start, stop
-	}
-	return nil
-}
-
-// readings are the times on the events' clock at which the session may have started, the likeliest first.
-func readings(m *Meta, utc int64) []int64 {
-	if m.TimeNormalized {
-		return []int64{utc + m.TimeShift, utc}
-	}
-	return []int64{m.TimeShift, 0}
-}
-
-// eventTimes are the times of the first and last rows of the event tables: not quite the earliest and the latest,
-// but known at once. Without events it gives a stretch that fits nowhere.
-func (db *DB) eventTimes() (first, last int64, err error) {
-	first, last = -Null-1, Null
-	for _, t := range append(db.tables[:], db.nvtx) {
-		at := t.col("start")
-		if at < 0 || t.view || t.noRowid || t.max < t.min {
-			continue
-		}
-		sql := fmt.Sprintf("SELECT %s FROM %s WHERE rowid IN (%d,%d)", ident(t.columns[at].name), ident(t.name), t.min, t.max)
-		err := db.conn.query(sql, func(r *stmt) error {
-			if v := within(r.int(0), maxTime); v != Null {
-				first, last = min(first, v), max(last, v)
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, 0, err
-		}
-	}
-	return first, last, nil
 }
 
 // readSystem reads three of the many properties; the others name hosts, users and environment variables.

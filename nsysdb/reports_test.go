@@ -17,12 +17,14 @@ func reports(t testing.TB) []string { return fixture.Files(t, "..", "*.sqlite") 
 // Every column of every event table of every real export reads as it does through database/sql, from pages and by
 // SQLite, in one part and in several.
 func TestRealExports(t *testing.T) {
+	t.Parallel()
 	all := make([]Column, numColumns)
 	for i := range all {
 		all[i] = Column(i)
 	}
 	for _, path := range reports(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
 			db := open(t, path)
 			plain, err := sql.Open("sqlite", "file:"+path+"?mode=ro&immutable=1")
 			if err != nil {
@@ -100,6 +102,7 @@ func query(t testing.TB, db *sql.DB, text string) (list [][]int64) {
 
 // The three versions at hand, each with what only it has.
 func TestVersions(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		file, nsys, schema string
 		memory             Setting
@@ -156,6 +159,7 @@ func TestVersions(t *testing.T) {
 
 // The domain, names and threads of the C++ program's ranges and marks.
 func TestRealNVTX(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{"cpp_mem", "cpp_mem_2023"} {
 		db := open(t, "../testdata/"+file+".sqlite")
 		n, err := db.NVTX(context.Background())
@@ -191,6 +195,7 @@ func TestRealNVTX(t *testing.T) {
 
 // Tables lists every table with its number of rows and columns.
 func TestTables(t *testing.T) {
+	t.Parallel()
 	list, err := open(t, "../testdata/cpp_mem.sqlite").Tables()
 	if err != nil {
 		t.Fatal(err)
