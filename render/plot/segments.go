@@ -215,12 +215,7 @@ func (m *segmentMap) caption(pic *picture) []string {
 	return out
 }
 
-func counted(n int, name string) string {
-	if n != 1 {
-		name += "s"
-	}
-	return thousands(int64(n)) + " " + name
-}
+func counted(n int, name string) string { return wording.Count(n) + " " + wording.Noun(n, name) }
 
 // Looks of what is no tensor.
 var (

@@ -175,10 +175,4 @@ func (pic *picture) theoryText() string {
 }
 
 // thousands writes n with commas.
-func thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func thousands(n int64) string { return wording.Count(n) }
