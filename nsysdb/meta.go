@@ -61,11 +61,8 @@ type ThreadInfo struct {
 
 // A Diagnostic is a message of the profiler itself.
 type Diagnostic struct {
-	Time      int64  // ns on the report's clock
-	Severity  string // "info", "warning", "error", "fatal"
-	Source    string
-	Text      string
-	GlobalPID int64 // Null where the message concerns no process
+	Severity string // "warning", "error" or "fatal"
+	Text     string // one line; commands, folders, hosts and users are left out
 }
 
 // TableInfo is a table of the export, for listings.
@@ -75,11 +72,10 @@ type TableInfo struct {
 	Columns []string
 }
 
-// NVTX holds the ranges and marks of a report.
+// NVTX holds the ranges of a report.
 type NVTX struct {
-	Ranges  []Range // push/pop and start/end ranges, in rowid order
-	Marks   []Mark
-	Names   []string            // Range.Name and Mark.Name are indexes into it; each string stands there once
+	Ranges  []Range             // push/pop and start/end ranges, in rowid order
+	Names   []string            // Range.Name is an index into it; each string stands there once
 	Domains map[DomainID]string // names of the domains that the export names; the default domain 0 is not in it
 }
 
@@ -94,17 +90,7 @@ type Range struct {
 	Start   int64 // ns
 	End     int64 // ns; Null where the range was never closed, or where the export gives an end before its start
 	TID     int64 // globalTid of the thread that opened it
-	EndTID  int64 // globalTid of the thread that closed it; TID where the export does not say
 	Domain  int64 // domain number within the process; 0 is the default domain
 	Name    int32 // index into NVTX.Names
-	PushPop bool  // push/pop rather than start/end
 	Damaged bool  // the export gives an end that is 0 or before its start
-}
-
-// A Mark is an NVTX mark.
-type Mark struct {
-	Time   int64 // ns
-	TID    int64 // globalTid
-	Domain int64 // domain number within the process; 0 is the default domain
-	Name   int32 // index into NVTX.Names
 }

@@ -215,31 +215,23 @@ func (db *DB) readProcesses(m *Meta) error {
 
 // readDiagnostics reads warnings and errors; messages of lesser weight tell of every step, with paths and commands.
 func (db *DB) readDiagnostics(m *Meta) error {
-	severities := map[int64]string{2: "warning", 3: "error"}
-	sources := map[int64]string{1: "injection", 2: "daemon", 3: "analysis"}
-	for table, names := range map[string]map[int64]string{"ENUM_DIAGNOSTIC_SEVERITY_LEVEL": severities, "ENUM_DIAGNOSTIC_SOURCE_TYPE": sources} {
-		rows, err := db.schema.enumRows(table)
-		if err != nil {
-			return err
-		}
-		if len(rows) > 0 {
-			clear(names)
-		}
-		for _, r := range rows {
-			names[r.id] = strings.TrimSuffix(strings.ToLower(r.name), "level")
-		}
+	rows, err := db.schema.enumRows("ENUM_DIAGNOSTIC_SEVERITY_LEVEL")
+	if err != nil {
+		return err
 	}
-	err := db.each("DIAGNOSTIC_EVENT", []string{"text", "timestamp", "source", "severity", "globalPid"}, func(r *stmt) {
-		d := Diagnostic{Time: r.int(1), Severity: severities[r.int(3)], Source: sources[r.int(2)], Text: redact(r.string(0)), GlobalPID: r.int(4)}
-		if !slices.Contains([]string{"warning", "error", "fatal"}, d.Severity) {
-			return
+	severities := map[int64]string{2: "warning", 3: "error"}
+	if len(rows) > 0 {
+		clear(severities)
+	}
+	for _, r := range rows {
+		severities[r.id] = strings.TrimSuffix(strings.ToLower(r.name), "level")
+	}
+	return db.each("DIAGNOSTIC_EVENT", []string{"text", "severity"}, func(r *stmt) {
+		severity := severities[r.int(1)]
+		if slices.Contains([]string{"warning", "error", "fatal"}, severity) {
+			m.Diagnostics = append(m.Diagnostics, Diagnostic{Severity: severity, Text: redact(r.string(0))})
 		}
-		if d.GlobalPID != Null && PID(d.GlobalPID) == 0 {
-			d.GlobalPID = Null // the profiler's own number for no process
-		}
-		m.Diagnostics = append(m.Diagnostics, d)
 	})
-	return err
 }
 
 func (db *DB) readRanks(m *Meta) error {

@@ -14,10 +14,8 @@ const unnamed = "<unnamed>"
 type nvtxKind uint8
 
 const (
-	nvtxOther nvtxKind = iota // a category, a resource name, the end of a domain
-	nvtxPushPop
-	nvtxStartEnd
-	nvtxMark
+	nvtxOther nvtxKind = iota // a mark, a category, a resource name, the end of a domain
+	nvtxRange
 	nvtxDomain
 )
 
@@ -28,9 +26,9 @@ var nvtxNames = []struct {
 	id   int64
 	kind nvtxKind
 }{
-	{"NvtxPushPopRange", 59, nvtxPushPop}, {"NvtxStartEndRange", 60, nvtxStartEnd}, {"NvtxMark", 34, nvtxMark},
+	{"NvtxPushPopRange", 59, nvtxRange}, {"NvtxStartEndRange", 60, nvtxRange}, {"NvtxMark", 34, nvtxOther},
 	{"NvtxDomainCreate", 75, nvtxDomain}, {"NvtxCategory", 33, nvtxOther},
-	{"NvtxtPushPopRange", 70, nvtxPushPop}, {"NvtxtStartEndRange", 71, nvtxStartEnd}, {"NvtxtMark", 65, nvtxMark},
+	{"NvtxtPushPopRange", 70, nvtxRange}, {"NvtxtStartEndRange", 71, nvtxRange}, {"NvtxtMark", 65, nvtxOther},
 }
 
 func (s *schema) readNVTXKinds() (map[int64]nvtxKind, error) {
@@ -56,7 +54,7 @@ func (s *schema) readNVTXKinds() (map[int64]nvtxKind, error) {
 	return kinds, nil
 }
 
-// NVTX reads all ranges and marks. Without a table of them it gives none; HasNVTX tells. A table without times or types is
+// NVTX reads all ranges. Without a table of them it gives none; HasNVTX tells. A table without times or types is
 // an *Error.
 func (db *DB) NVTX(ctx context.Context) (*NVTX, error) {
 	out := &NVTX{Domains: map[DomainID]string{}}
@@ -85,14 +83,13 @@ const (
 	nvtxEnd
 	nvtxType
 	nvtxTID
-	nvtxEndTID
 	nvtxDomainID
 	nvtxTextID
 	numNVTX
 )
 
 var nvtxColumns = [numNVTX]string{
-	nvtxStart: "start", nvtxEnd: "end", nvtxType: "eventType", nvtxTID: "globalTid", nvtxEndTID: "endGlobalTid",
+	nvtxStart: "start", nvtxEnd: "end", nvtxType: "eventType", nvtxTID: "globalTid",
 	nvtxDomainID: "domainId", nvtxTextID: "textId",
 }
 
@@ -125,7 +122,7 @@ func (x *nvtxReader) read(ctx context.Context, db *DB) error {
 		return err
 	}
 	return r.read(ctx, 0, func(b *block) error {
-		row := nvtxRow{Null, Null, Null, Null, Null, Null, Null}
+		row := nvtxRow{Null, Null, Null, Null, Null, Null}
 		for n := range b.rows {
 			for i, vs := range b.ints {
 				row[of[i]] = vs[n]
@@ -136,7 +133,7 @@ func (x *nvtxReader) read(ctx context.Context, db *DB) error {
 	})
 }
 
-// row takes one row in: a domain, a mark or a range.
+// row takes one row in: a domain or a range.
 func (x *nvtxReader) row(v *nvtxRow, text []byte) {
 	kind := x.kinds[v[nvtxType]]
 	if kind == nvtxOther {
@@ -156,15 +153,7 @@ func (x *nvtxReader) row(v *nvtxRow, text []byte) {
 	if start == Null {
 		return // nothing can be said of when it was
 	}
-	name := x.name(text, v[nvtxTextID])
-	if kind == nvtxMark {
-		x.out.Marks = append(x.out.Marks, Mark{Time: start, TID: tid, Domain: domain, Name: name})
-		return
-	}
-	g := Range{Start: start, End: end, TID: tid, EndTID: orZero(v[nvtxEndTID]), Domain: domain, Name: name, PushPop: kind == nvtxPushPop}
-	if g.EndTID == 0 {
-		g.EndTID = tid
-	}
+	g := Range{Start: start, End: end, TID: tid, Domain: domain, Name: x.name(text, v[nvtxTextID])}
 	// Older exports write 0 for "none". With times shifted below zero, 0 is a time like any other.
 	if end != Null && (end < start || end == 0 && start >= 0 || end > maxTime) {
 		g.End, g.Damaged = Null, true
@@ -242,8 +231,5 @@ func (x *nvtxReader) unite() {
 	}
 	for i := range x.out.Ranges {
 		x.out.Ranges[i].Name = to[x.out.Ranges[i].Name]
-	}
-	for i := range x.out.Marks {
-		x.out.Marks[i].Name = to[x.out.Marks[i].Name]
 	}
 }
