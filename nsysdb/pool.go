@@ -43,3 +43,43 @@ func (p *pool) close() {
 	}
 	p.idle = nil
 }
+
+// A seeker finds single rows by a number. It takes a connection with the first of them, for mostly there are none.
+type seeker struct {
+	pool *pool
+	sql  string // has a parameter for the number
+	c    *conn
+	s    *stmt
+}
+
+// find gives the row of a number to f, which may only read its columns, and says whether there is one.
+func (k *seeker) find(number int64, f func(*stmt)) (found bool, err error) {
+	if k.c == nil {
+		if k.c, err = k.pool.get(); err != nil {
+			return false, err
+		}
+	}
+	if k.s == nil {
+		if k.s, err = k.c.prepare(k.sql); err != nil {
+			return false, err
+		}
+	}
+	err = k.c.guard(func() error {
+		k.s.bind(1, number)
+		if found, err = k.s.next(); found {
+			f(k.s)
+		}
+		return err
+	})
+	return found, err
+}
+
+func (k *seeker) close() {
+	if k.s != nil {
+		k.s.close()
+	}
+	if k.c != nil {
+		k.pool.put(k.c)
+	}
+	k.c, k.s = nil, nil
+}
