@@ -21,6 +21,11 @@ type conn struct {
 	db   uintptr // *sqlite3
 }
 
+// pragmas are the settings of each connection. A schema made by others may not call functions; pages that do not make
+// sense are refused; a small cache is enough for tables that are read once, from one end to the other; and a sort of many
+// rows must not take the memory that the rows themselves need.
+var pragmas = []string{"trusted_schema=OFF", "cell_size_check=ON", "query_only=ON", "cache_size=-2000", "temp_store=FILE"}
+
 // dial opens the file for reading only. With immutable=1 SQLite takes no lock and makes no -wal, -shm or -journal.
 func dial(path string) (c *conn, err error) {
 	uri, err := fileURI(path)
@@ -50,11 +55,7 @@ func dial(path string) (c *conn, err error) {
 		c.close()
 		return nil, err
 	}
-	// A schema made by others may not call functions; pages that do not make sense are refused; a small cache is
-	// enough for tables that are read once, from one end to the other.
-	for _, pragma := range []string{
-		"trusted_schema=OFF", "cell_size_check=ON", "query_only=ON", "cache_size=-2000", "temp_store=FILE",
-	} {
+	for _, pragma := range pragmas {
 		if err := c.query("PRAGMA "+pragma, func(*stmt) error { return nil }); err != nil {
 			c.close()
 			return nil, err
@@ -72,6 +73,7 @@ func fileURI(path string) (string, error) {
 	return pathURI(filepath.ToSlash(abs)), nil
 }
 
+// pathURI is fileURI for an absolute path with slashes.
 func pathURI(slashed string) string {
 	var b strings.Builder
 	b.WriteString("file://")
@@ -109,6 +111,7 @@ func (c *conn) guard(f func() error) (err error) {
 	return f()
 }
 
+// close closes the connection, once. After a fault it does nothing.
 func (c *conn) close() {
 	if c.tls == nil {
 		return
@@ -123,7 +126,8 @@ func (c *conn) close() {
 	c.db, c.tls = 0, nil
 }
 
-// interrupt makes a running statement of another goroutine end soon.
+// interrupt makes a running statement of another goroutine end soon. It brings a stack of its own for the translated C
+// code, as the connection's is in use.
 func (c *conn) interrupt() {
 	tls := libc.NewTLS()
 	defer tls.Close()

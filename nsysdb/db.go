@@ -4,10 +4,8 @@ package nsysdb
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -15,9 +13,9 @@ import (
 // An Option changes how Open reads an export.
 type Option uint8
 
-// BySQLite has SQLite select all rows, rather than to take those of ordinary tables from the pages of the file: the same
-// rows in the same order, four times as slow. It is for comparing the two, and for a file that the pages' reader should
-// not be trusted with.
+// BySQLite has SQLite select all rows, also those of ordinary tables, which else are taken from the pages of the file.
+// That gives the same rows in the same order, four times as slowly. It is for comparing the two, and for a file that the
+// reader of pages should not be trusted with.
 const BySQLite Option = 1
 
 // A DB is an open export. Its methods may be called from several goroutines at once.
@@ -46,6 +44,7 @@ func Open(path string, options ...Option) (*DB, error) {
 	return openWithin(path, lockWait, options...)
 }
 
+// openWithin is Open with a bound for how long it waits.
 func openWithin(path string, wait time.Duration, options ...Option) (*DB, error) {
 	f, err := openFile(path, wait)
 	if err != nil {
@@ -62,6 +61,8 @@ func openWithin(path string, wait time.Duration, options ...Option) (*DB, error)
 	return db, nil
 }
 
+// load reads all that is known without events: the schema, where the events are, and Meta. Meta comes last, as the time
+// of the recording is held against the events.
 func (db *DB) load() (err error) {
 	if db.conn, err = dial(db.path); err != nil {
 		return err
@@ -87,90 +88,13 @@ func (db *DB) opening(err error) error {
 	return openError(db.path, errRead, "%v", err)
 }
 
-// ofExport says whether only an export of Nsight Systems would have a table of that name.
-func ofExport(name string) bool {
-	others := []string{"NVTX_EVENTS", "META_DATA_EXPORT", "EXPORT_META_DATA", "META_DATA_CAPTURE", "StringIds"}
-	for _, base := range append(tableNames[:], others...) {
-		if version(base, name) > 0 {
-			return true
-		}
-	}
-	return strings.HasPrefix(name, "CUPTI_ACTIVITY_KIND_") || strings.HasPrefix(name, "TARGET_INFO_")
-}
-
-// discover finds the event tables, their columns and the export's own numbers for kinds and operations.
-func (db *DB) discover() (err error) {
-	for t := range numTables {
-		if db.tables[t], err = db.findEvents(tableNames[t]); err != nil {
-			return err
-		}
-		for c := range numColumns {
-			db.cols[t][c] = db.tables[t].col(columnNames[c]...)
-		}
-	}
-	if db.nvtx, err = db.findEvents("NVTX_EVENTS"); err != nil {
-		return err
-	}
-	if err := db.discoverEnums(); err != nil {
-		return err
-	}
-	if db.nvtxKind, err = db.schema.readNVTXKinds(); err != nil {
-		return err
-	}
-	ids, _, err := db.schema.find("StringIds")
-	if err != nil {
-		return err
-	}
-	db.strs = newStringTable(db, ids)
-	return nil
-}
-
-// findEvents finds a table of events, nil where there is none, and warns where its version is in doubt.
-func (db *DB) findEvents(base string) (*table, error) {
-	found, others, err := db.schema.find(base)
-	var doubt string
-	if len(others) > 0 {
-		doubt = fmt.Sprintf("%s is read; %s has rows too and is not read", found.name, strings.Join(others, ", "))
-	} else if found != nil && !strings.EqualFold(found.name, base) {
-		doubt = fmt.Sprintf("%s stands in the export as %s: its columns may mean something else there", base, found.name)
-	}
-	if doubt != "" {
-		db.warnings = append(db.warnings, Warning{"table-version", doubt})
-	}
-	return found, err
-}
-
-// discoverEnums reads what the export calls the numbers in columns that are translated.
-func (db *DB) discoverEnums() error {
-	for _, use := range []struct {
-		spec  enumSpec
-		table []Table
-		col   Column
-	}{
-		{memKindEnum, []Table{MemoryUsage, Memset}, MemKind},
-		{memOpEnum, []Table{MemoryUsage}, Operation},
-		{poolOpEnum, []Table{MemoryPool}, Operation},
-		{copyEnum, []Table{Memcpy}, CopyKind},
-	} {
-		e, warnings, err := db.schema.readEnum(use.spec)
-		if err != nil {
-			return err
-		}
-		db.warnings = append(db.warnings, warnings...)
-		for _, t := range use.table {
-			db.enums[t][use.col] = e
-		}
-	}
-	return nil
-}
-
 // Close gives back what the DB holds. No other method may run or be called any more.
 func (db *DB) Close() error {
 	db.pool.close()
 	if db.strs != nil {
 		db.strs.close()
 	}
-	db.info.Close()
+	db.info.Close() // only now: connections and the reader of pages are done
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.conn != nil {
@@ -242,8 +166,8 @@ func (db *DB) Rows(t Table) int64 {
 // HasNVTX says whether the export has a table of NVTX events.
 func (db *DB) HasNVTX() bool { return db.nvtx != nil }
 
-// Tables lists all tables and views of the export by name, with exact numbers of rows: it reads the whole file. Views that
-// cannot be read, such as for want of a table, are left out.
+// Tables lists all tables and views of the export by name, with exact numbers of rows: it reads the whole file. Views
+// that cannot be read, such as for want of a table, are left out.
 func (db *DB) Tables() ([]TableInfo, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -294,5 +218,6 @@ func (db *DB) changed() error {
 	if err == nil && fi.Size() == db.info.size && fi.ModTime().Equal(db.info.modTime) {
 		return nil
 	}
-	return readError(db.path, errChanged, "the file changed while it was read: let the other program finish, then run again")
+	return readError(db.path, errChanged,
+		"the file changed while it was read: let the other program finish, then run again")
 }

@@ -38,12 +38,14 @@ const (
 
 // GPU is a device of the recorded machine.
 type GPU struct {
-	ID          int64           // the machine's own number of the device (TARGET_INFO_GPU.id)
-	Name        string          // such as "NVIDIA H200"
-	UUID        string          // empty where the export does not say
-	BusLocation string          // empty where the export does not say
-	TotalMemory int64           // bytes; 0 where the export does not say
-	CUDAIDs     map[int64]int64 // globalless pid → the ordinal this process sees it under (TARGET_INFO_CUDA_DEVICE); nil where unknown
+	ID          int64  // the machine's own number of the device (TARGET_INFO_GPU.id)
+	Name        string // such as "NVIDIA H200"
+	UUID        string // empty where the export does not say
+	BusLocation string // empty where the export does not say
+	TotalMemory int64  // bytes; 0 where the export does not say
+	// CUDAIDs is, by process id (not globalPid), the ordinal under which the process sees the device, as
+	// TARGET_INFO_CUDA_DEVICE says; nil where the export does not say.
+	CUDAIDs map[int64]int64
 }
 
 // ProcessInfo names a process.

@@ -54,6 +54,7 @@ func (db *DB) settings(table string, want func(name, value string)) error {
 	return db.each(table, []string{"name", "value"}, func(r *stmt) { want(r.string(0), r.string(1)) })
 }
 
+// readExport reads who exported the report and how its times were moved. The table has another name in exports of 2022.
 func (db *DB) readExport(m *Meta) error {
 	var param, config int64
 	for _, table := range []string{"META_DATA_EXPORT", "EXPORT_META_DATA"} {
@@ -82,8 +83,9 @@ func (db *DB) readExport(m *Meta) error {
 		m.TimeShift = 0
 	}
 	if newer(m.SchemaVersion) {
-		db.warnings = append(db.warnings, Warning{"newer-schema", fmt.Sprintf(
-			"the export's schema is %s, newer than %d.%d, the newest known here: what moved or changed its meaning may be missed", m.SchemaVersion, knownMajor, knownMinor)})
+		text := fmt.Sprintf("the export's schema is %s, newer than %d.%d, the newest known here: "+
+			"what moved or changed its meaning may be missed", m.SchemaVersion, knownMajor, knownMinor)
+		db.warnings = append(db.warnings, Warning{"newer-schema", text})
 	}
 	return nil
 }
@@ -94,6 +96,7 @@ func newer(schema string) bool {
 	return err == nil && major > knownMajor
 }
 
+// readCapture reads what was to be recorded, which tells "none came" from "not recorded".
 func (db *DB) readCapture(m *Meta) error {
 	return db.settings("META_DATA_CAPTURE", func(name, value string) {
 		// Each traced process has its own settings, PROCESS_0:…; one that collects is enough.
@@ -154,6 +157,7 @@ func cudaVersion(s string) string {
 	return fmt.Sprintf("%d.%d", n/1000, n%1000/10)
 }
 
+// readGPUs reads the devices, and under which number each process knows them: CUDA_VISIBLE_DEVICES renumbers.
 func (db *DB) readGPUs(m *Meta) error {
 	err := db.each("TARGET_INFO_GPU", []string{"id", "name", "uuid", "busLocation", "totalMemory"}, func(r *stmt) {
 		g := GPU{ID: r.int(0), Name: r.string(1), UUID: r.string(2), BusLocation: r.string(3), TotalMemory: r.int(4)}
@@ -182,6 +186,7 @@ func (db *DB) readGPUs(m *Meta) error {
 	})
 }
 
+// readProcesses reads the names of processes and threads; those of threads are ids of strings.
 func (db *DB) readProcesses(m *Meta) error {
 	err := db.each("PROCESSES", []string{"globalPid", "pid", "name"}, func(r *stmt) {
 		p := ProcessInfo{GlobalPID: r.int(0), PID: r.int(1), Name: processName(r.string(2))}
@@ -234,6 +239,7 @@ func (db *DB) readDiagnostics(m *Meta) error {
 	})
 }
 
+// readRanks reads which rank of MPI each process was.
 func (db *DB) readRanks(m *Meta) error {
 	return db.each("MPI_RANKS", []string{"globalPid", "rank"}, func(r *stmt) {
 		pid, rank := r.int(0), r.int(1)
@@ -249,7 +255,8 @@ func (db *DB) readRanks(m *Meta) error {
 
 // oneLine makes white space and control characters single spaces, and cuts long text.
 func oneLine(s string, limit int) string {
-	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "�"), func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+	words := strings.FieldsFunc(strings.ToValidUTF8(s, "�"), func(r rune) bool { return r <= ' ' || r == 0x7f })
+	s = strings.Join(words, " ")
 	if r := []rune(s); len(r) > limit {
 		s = string(r[:limit]) + "…"
 	}

@@ -31,6 +31,7 @@ var nvtxNames = []struct {
 	{"NvtxtPushPopRange", 70, nvtxRange}, {"NvtxtStartEndRange", 71, nvtxRange}, {"NvtxtMark", 65, nvtxOther},
 }
 
+// readNVTXKinds is what each number of an event type means, by the export's own enum where it names any of them.
 func (s *schema) readNVTXKinds() (map[int64]nvtxKind, error) {
 	rows, err := s.enumRows("ENUM_NSYS_EVENT_TYPE")
 	if err != nil {
@@ -67,7 +68,10 @@ func (db *DB) NVTX(ctx context.Context) (*NVTX, error) {
 			" has no column start or eventType: export with a version of Nsight Systems from 2022.4 on")
 	}
 	out.Ranges = make([]Range, 0, min(t.rows, 1<<20))
-	x := &nvtxReader{out: out, kinds: db.nvtxKind, byText: map[string]int32{}, byID: map[int64]int32{}, domainIDs: map[DomainID]int64{}}
+	x := &nvtxReader{
+		out: out, kinds: db.nvtxKind,
+		byText: map[string]int32{}, byID: map[int64]int32{}, domainIDs: map[DomainID]int64{},
+	}
 	if err := x.read(ctx, db); err != nil {
 		return nil, db.reading(err)
 	}
@@ -96,6 +100,7 @@ var nvtxColumns = [numNVTX]string{
 // nvtxRow is one row's integers; those that the table lacks are Null.
 type nvtxRow [numNVTX]int64
 
+// An nvtxReader makes ranges of rows. Strings of ids are looked up after all rows are read, many at once.
 type nvtxReader struct {
 	out       *NVTX
 	kinds     map[int64]nvtxKind
@@ -161,6 +166,7 @@ func (x *nvtxReader) row(v *nvtxRow, text []byte) {
 	x.out.Ranges = append(x.out.Ranges, g)
 }
 
+// orZero is v, or 0 where the export does not say.
 func orZero(v int64) int64 {
 	if v == Null {
 		return 0
@@ -189,6 +195,7 @@ func (x *nvtxReader) name(text []byte, textID int64) int32 {
 	return n
 }
 
+// add gives a name an index of its own.
 func (x *nvtxReader) add(name string) int32 {
 	x.out.Names = append(x.out.Names, name)
 	return int32(len(x.out.Names) - 1)

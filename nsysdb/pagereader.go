@@ -31,6 +31,7 @@ func (r *pageReader) read(ctx context.Context, part int, fn func(*block) error) 
 	}
 	defer p.odd.close()
 	w := &walk{treeFile: r.db.file, ctx: ctx, visited: &r.visited, leaf: p.leaf}
+	// Each part takes a run of subtrees that follow each other, so parts are in order of rowids.
 	own := r.nodes[len(r.nodes)*part/r.parts : len(r.nodes)*(part+1)/r.parts]
 	if err := w.leaves(own, r.depth); err != nil {
 		return err

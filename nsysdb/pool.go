@@ -10,6 +10,7 @@ type pool struct {
 	shut bool
 }
 
+// get gives a connection that no one else uses.
 func (p *pool) get() (*conn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -24,6 +25,7 @@ func (p *pool) get() (*conn, error) {
 	return dial(p.path)
 }
 
+// put takes a connection back. One that failed, or that is one too many, is closed.
 func (p *pool) put(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,6 +36,7 @@ func (p *pool) put(c *conn) {
 	p.idle = append(p.idle, c)
 }
 
+// close closes all connections that are at rest; those in use are closed when they come back.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,6 +77,7 @@ func (k *seeker) find(number int64, f func(*stmt)) (found bool, err error) {
 	return found, err
 }
 
+// close gives the connection back.
 func (k *seeker) close() {
 	if k.s != nil {
 		k.s.close()

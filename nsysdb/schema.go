@@ -109,6 +109,7 @@ type schema struct {
 	known map[string]*table
 }
 
+// readSchema lists tables and views without those of SQLite's own.
 func readSchema(c *conn, size int64) (*schema, error) {
 	s := &schema{c: c, size: size, views: map[string]bool{}, roots: map[string]uint32{}, known: map[string]*table{}}
 	const all = `SELECT type, name, rootpage FROM sqlite_master

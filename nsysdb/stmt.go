@@ -14,6 +14,7 @@ type stmt struct {
 	p uintptr // *sqlite3_stmt
 }
 
+// prepare makes a statement, which must be closed before its connection is used by others.
 func (c *conn) prepare(sql string) (*stmt, error) {
 	s := &stmt{c: c}
 	err := c.guard(func() error {
@@ -50,6 +51,7 @@ func (s *stmt) next() (bool, error) {
 	}
 }
 
+// close frees the statement, unless its connection failed: what SQLite holds is in no known state then.
 func (s *stmt) close() {
 	if s.c.tls != nil && s.p != 0 {
 		_ = s.c.guard(func() error {
@@ -93,6 +95,7 @@ func (s *stmt) text(i int) []byte {
 
 func (s *stmt) string(i int) string { return string(s.text(i)) }
 
+// bind begins the statement anew with another value of parameter i, from 1.
 func (s *stmt) bind(i int, v int64) {
 	sqlite3.Xsqlite3_reset(s.c.tls, s.p)
 	sqlite3.Xsqlite3_bind_int64(s.c.tls, s.p, int32(i), v)

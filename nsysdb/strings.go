@@ -24,6 +24,7 @@ type stringTable struct {
 	one   seeker         // finds one string
 }
 
+// newStringTable makes the table of strings from StringIds, one without any where the export has none.
 func newStringTable(db *DB, t *table) *stringTable {
 	s := &stringTable{db: db, have: map[int64]string{}, none: map[int64]bool{}}
 	id, val := t.col("id"), t.col("value")
@@ -37,8 +38,8 @@ func newStringTable(db *DB, t *table) *stringTable {
 	return s
 }
 
-// String is the string of an id in StringIds, or "<string 99>" where the id has no row. A string that cannot be read for
-// damage of the file counts as having none.
+// String is the string of an id in StringIds, or "<string 99>" where the id has no row. A string that cannot be read
+// because the file is damaged counts as having none.
 func (db *DB) String(id int64) string {
 	s := db.strs
 	s.mu.Lock()
@@ -53,6 +54,7 @@ func (db *DB) String(id int64) string {
 	return v
 }
 
+// unknownString stands for the string of an id without a row.
 func unknownString(id int64) string { return "<string " + strconv.FormatInt(id, 10) + ">" }
 
 // lookup gives the strings of those of the ids that have one. For many ids it is faster than String.
@@ -88,7 +90,7 @@ func (s *stringTable) load(ids []int64) (err error) {
 	case !s.keys:
 		s.whole = true
 		err = s.keep(s.all, func(int64) bool { return true })
-	case int64(len(want)) > s.t.rows/8+64:
+	case int64(len(want)) > s.t.rows/8+64: // to seek a row takes longer than to read one in order
 		between := fmt.Sprintf(" WHERE %s BETWEEN %d AND %d", s.id, sorted[0], sorted[len(sorted)-1])
 		err = s.keep(s.all+between, func(id int64) bool { return want[id] })
 		for _, id := range sorted {

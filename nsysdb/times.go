@@ -47,6 +47,7 @@ type session struct {
 	start, stop int64 // ns on some clock; Null where the export does not say
 }
 
+// readSession reads start and length of the recording. Values that no recording can have count as not said.
 func (db *DB) readSession() (s session, err error) {
 	err = db.each("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(r *stmt) {
 		if v := within(r.int(0), maxTime); v > 0 {
