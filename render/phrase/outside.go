@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
 // Outside says how much memory others than PyTorch's allocator took, static memory of modules among it, as in
 // align.Use.Gaps.
-func Outside(o *align.Outside) string {
+func Outside(o *tensor.Outside) string {
 	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took", wording.Bytes(o.Bytes+o.Static), wording.Count(o.Bytes+o.Static), wording.Bytes(o.Peak+o.Static))
 	if o.Static > 0 {
 		s += fmt.Sprintf("; %s of it is static memory of modules", wording.Bytes(o.Static))
@@ -23,10 +23,10 @@ const StaticTaker = "static memory of modules"
 
 // OutsideTakers are the takers of memory outside PyTorch, largest first, with static memory of modules as the last: no call
 // took that.
-func OutsideTakers(o *align.Outside) []align.Taker {
+func OutsideTakers(o *tensor.Outside) []tensor.Taker {
 	list := slices.Clone(o.Takers)
 	if o.Static > 0 {
-		list = append(list, align.Taker{Call: StaticTaker, Iteration: -1, Blocks: o.Blocks, Bytes: o.Static, Live: o.Static})
+		list = append(list, tensor.Taker{Call: StaticTaker, Iteration: -1, Blocks: o.Blocks, Bytes: o.Static, Live: o.Static})
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package phrase
 
 import (
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -32,7 +33,7 @@ func FailedPlace(t *align.Track, f *align.FailedAlloc) string {
 }
 
 // HoldingPlace is where memory was held: in an iteration, else in a phase of none, such as the setting up of the model.
-func HoldingPlace(t *align.Track, h *align.Holding) string {
+func HoldingPlace(t *align.Track, h *tensor.Holding) string {
 	if it := t.IterationAt(h.Iteration); it != nil {
 		return Place(it, h.Phase)
 	}
@@ -43,14 +44,14 @@ func HoldingPlace(t *align.Track, h *align.Holding) string {
 }
 
 // CachePlace is where the allocator's cache was looked at, in the words of HoldingPlace.
-func CachePlace(t *align.Track, c *align.Cache) string {
-	return HoldingPlace(t, &align.Holding{Iteration: c.Iteration, Phase: c.Phase})
+func CachePlace(t *align.Track, c *tensor.Cache) string {
+	return HoldingPlace(t, &tensor.Holding{Iteration: c.Iteration, Phase: c.Phase})
 }
 
 // TakerPlace is where a taker took it; empty for static memory, which lies in no phase.
-func TakerPlace(t *align.Track, x *align.Taker) string {
+func TakerPlace(t *align.Track, x *tensor.Taker) string {
 	if x.Call == StaticTaker {
 		return ""
 	}
-	return HoldingPlace(t, &align.Holding{Iteration: x.Iteration, Phase: x.Phase})
+	return HoldingPlace(t, &tensor.Holding{Iteration: x.Iteration, Phase: x.Phase})
 }

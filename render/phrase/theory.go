@@ -5,11 +5,12 @@ import (
 	"strconv"
 
 	"nsysmem/align"
+	"nsysmem/align/theory"
 	"nsysmem/internal/wording"
 )
 
 // Theory says what the theory is of.
-func Theory(th *align.Theory) string {
+func Theory(th *theory.Need) string {
 	return fmt.Sprintf("N = %s parameters of %s, optimizer %s", wording.Count(th.Params), th.DType, th.Optimizer)
 }
 
@@ -75,7 +76,7 @@ func BesideTheory(t *align.Track) []Beside {
 }
 
 // besideNote names what a difference is likely to be. A whole multiple says that the question was wrong.
-func besideNote(b *Beside, th *align.Theory) string {
+func besideNote(b *Beside, th *theory.Need) string {
 	d := b.Difference()
 	if d == 0 {
 		return ""

@@ -1,20 +1,22 @@
-package align
+package whatif
 
 import (
 	"slices"
 	"sort"
+
+	"nsysmem/align/tensor"
 )
 
 // time is a snapshot's time on the report's clock, or since the trace began.
-func (w *WhatIf) time(at int64) int64 {
+func (w *Comparison) time(at int64) int64 {
 	if w.Track != nil {
 		return w.Track.Tensors.ReportTime(at)
 	}
 	return at - w.Replay.From
 }
 
-// TimeOf is the time of an entry of the trace, ns, as WhatIf.From; of -1, that of the first one.
-func (w *WhatIf) TimeOf(event int32) int64 {
+// TimeOf is the time of an entry of the trace, ns, as Comparison.From; of -1, that of the first one.
+func (w *Comparison) TimeOf(event int32) int64 {
 	if !w.Timed {
 		return int64(max(event, 0))
 	}
@@ -23,7 +25,7 @@ func (w *WhatIf) TimeOf(event int32) int64 {
 
 // moment finds an entry of the trace in the program: by the block that it handed out or took back, else by the last one
 // handed out before.
-func (w *WhatIf) moment(event int32) Moment {
+func (w *Comparison) moment(event int32) Moment {
 	m := Moment{Event: event, Time: w.TimeOf(event), Iteration: -1}
 	blocks := w.Replay.Blocks
 	i := sort.Search(len(blocks), func(i int) bool { return blocks[i].BirthEvent > event }) - 1
@@ -52,17 +54,17 @@ func (w *WhatIf) moment(event int32) Moment {
 // lookBack is how many blocks before one without a Python frame are searched for one.
 const lookBack = 10000
 
-func (w *WhatIf) at(m Moment, block int, died bool) Moment {
+func (w *Comparison) at(m Moment, block int, died bool) Moment {
 	b := &w.Replay.Blocks[block]
 	stack := b.Stack
 	if died {
 		stack = b.FreeStack
 	}
-	m.Frame = frameOf(w.Replay.Snapshot().Stack(stack))
+	m.Frame = tensor.Frame(w.Replay.Snapshot().Stack(stack))
 	if m.Frame == "" && w.Track == nil {
 		// A backward pass has no Python frames: what the program asked for last is near.
 		for k := block - 1; k >= 0 && k > block-lookBack; k-- {
-			if f := frameOf(w.Replay.Snapshot().Stack(w.Replay.Blocks[k].Stack)); f != "" {
+			if f := tensor.Frame(w.Replay.Snapshot().Stack(w.Replay.Blocks[k].Stack)); f != "" {
 				m.Frame = "after " + f
 				break
 			}
@@ -79,8 +81,8 @@ func (w *WhatIf) at(m Moment, block int, died bool) Moment {
 }
 
 // overTime fills the highest level of each iteration, and which phases took memory from the driver.
-func (w *WhatIf) overTime(s *Setting) {
-	grown := newShares()
+func (w *Comparison) overTime(s *Setting) {
+	grown := tensor.NewShares()
 	before := int64(0)
 	for _, c := range s.Curve {
 		if c.Reserved > before && c.Event >= 0 {
@@ -89,11 +91,11 @@ func (w *WhatIf) overTime(s *Setting) {
 			if name == "" {
 				name = m.Frame
 			}
-			grown.add(name, c.Reserved-before)
+			grown.Add(name, c.Reserved-before)
 		}
 		before = c.Reserved
 	}
-	s.Growth = grown.list()
+	s.Growth = grown.List()
 	if w.Track == nil || !w.Timed {
 		return
 	}
@@ -110,44 +112,5 @@ func (w *WhatIf) overTime(s *Setting) {
 			high = max(high, s.Curve[n].Reserved)
 		}
 		s.Iterations[i] = high
-	}
-}
-
-// compare finds where each setting first and most differs from the base.
-func (w *WhatIf) compare() {
-	base := &w.Settings[w.Base()]
-	for i := range w.Settings {
-		s := &w.Settings[i]
-		if s == base {
-			continue
-		}
-		first, most := int32(-2), int32(-2)
-		var firstAt, mostAt Apart
-		a, b := 0, 0
-		var x, y, widest int64
-		for a < len(s.Curve) || b < len(base.Curve) {
-			var event int32
-			if b == len(base.Curve) || a < len(s.Curve) && s.Curve[a].Event < base.Curve[b].Event {
-				event = s.Curve[a].Event
-			} else {
-				event = base.Curve[b].Event
-			}
-			for ; a < len(s.Curve) && s.Curve[a].Event == event; a++ {
-				x = s.Curve[a].Reserved
-			}
-			for ; b < len(base.Curve) && base.Curve[b].Event == event; b++ {
-				y = base.Curve[b].Reserved
-			}
-			if d := abs(x - y); d > widest {
-				widest, most, mostAt = d, event, Apart{Reserved: x, Base: y}
-			}
-			if x != y && first == -2 {
-				first, firstAt = event, Apart{Reserved: x, Base: y}
-			}
-		}
-		if first != -2 {
-			firstAt.Moment, mostAt.Moment = w.moment(first), w.moment(most)
-			s.First, s.Most = &firstAt, &mostAt
-		}
 	}
 }
