@@ -36,7 +36,7 @@ func newSubject(t *align.Track) *subject {
 func (s *subject) snapshot() *tensor.Memory { return snapshotOf(s.Track) }
 
 func snapshotOf(t *align.Track) *tensor.Memory {
-	if t.Tensors == nil || t.Tensors.From != "snapshot" {
+	if t.Tensors == nil || t.Tensors.From != tensor.BySnapshot {
 		return nil
 	}
 	return t.Tensors

@@ -12,7 +12,7 @@ import "nsysmem/torchmem"
 //  4. What the driver handed out and is in no segment lies outside PyTorch.
 func FromSnapshot(match *Match, utc int64, p *Program, d Driver) *Memory {
 	r, clock := match.Replay, match.Clock
-	m := &Memory{From: "snapshot", Conf: r.Settings.Conf, Replay: r, Shift: utc + clock.Offset, Clock: &clock}
+	m := &Memory{From: BySnapshot, Conf: r.Settings.Conf, Replay: r, Shift: utc + clock.Offset, Clock: &clock}
 	m.Blocks = m.blocks(p)
 	whole := r.Whole()
 	peakAt := m.ReportTime(r.From)
@@ -76,7 +76,7 @@ func (m *Memory) blocks(p *Program) []Block {
 // FromDriver takes the driver's blocks for tensors, for a program that runs without a caching allocator; peakAt is when
 // the device level is highest first, in ns. Static memory is no tensor; libraries' workspaces are among them.
 func FromDriver(p *Program, d Driver, peakAt int64) *Memory {
-	m := &Memory{From: "driver"}
+	m := &Memory{From: ByDriver}
 	for i, r := range d.Blocks() {
 		if r.Static {
 			continue

@@ -13,7 +13,7 @@ const Never = torchmem.Never
 
 // Memory is what a track's tensors hold.
 type Memory struct {
-	From  string // "snapshot" or "driver"
+	From  Origin
 	Clock *Clock // how the snapshot's time goes with the report's; nil without a snapshot
 	Conf  string // PYTORCH_CUDA_ALLOC_CONF as the snapshot has it; empty for the defaults or where unknown
 
@@ -29,6 +29,15 @@ type Memory struct {
 	Replay *torchmem.Replay // for maps of segments; nil without a snapshot
 	Shift  int64            // ns; snapshot time less Shift is report time
 }
+
+// An Origin says what tells of tensors.
+type Origin string
+
+// The origins.
+const (
+	BySnapshot Origin = "snapshot" // PyTorch's memory snapshot of the same run
+	ByDriver   Origin = "driver"   // the driver's own blocks: the program has no caching allocator
+)
 
 // ReportTime is a snapshot's time on the report's clock, in ns; Never stays Never.
 func (m *Memory) ReportTime(at int64) int64 {

@@ -158,7 +158,7 @@ func (w *Comparison) simulate(ctx context.Context, q *allocator.Requests, cfgs [
 		s.Result = *r
 		s.SmallestCard = r.SmallestCapacity + w.Outside
 		s.Peak, s.Gap = w.moment(r.PeakReservedEvent), w.moment(r.LargestGapEvent)
-		w.overTime(s)
+		s.Growth, s.Iterations = w.growth(s), w.iterations(s)
 		if limited == nil {
 			continue
 		}

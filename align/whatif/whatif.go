@@ -37,7 +37,7 @@ type Comparison struct {
 	Settings   []Setting
 	Notes      []string // doubts about all figures
 	CannotKnow []string // what no figure here can tell
-	diedAt     []int32  // places in Replay.Blocks by DeathEvent
+	diedAt     []int32  // as deaths gives them; nil before they are asked for
 }
 
 // A Setting is one setting and what it comes to.
@@ -156,6 +156,7 @@ func Compare(ctx context.Context, o Options) (*Comparison, error) {
 	}
 	w.compare()
 	w.doubts(q)
+	w.CannotKnow = w.cannotKnow()
 	if o.Sweep {
 		w.rank()
 	}

@@ -11,7 +11,7 @@ import (
 // Tensors says in a sentence where a track's tensors come from.
 func Tensors(ten *tensor.Memory) string {
 	n := wording.Count(len(ten.Blocks))
-	if ten.From == "driver" {
+	if ten.From == tensor.ByDriver {
 		return n + " blocks that the driver handed out one by one: the program runs without a caching allocator " +
 			"of its own, so that the device level is its tensors, with libraries' workspaces among them"
 	}

@@ -68,7 +68,7 @@ func (v *view) pickStack(rep *findings.Report, track *align.Track, o Options) er
 	default:
 		return fmt.Errorf("plot: unknown stack %q: use %s", o.Stack, stackNames)
 	}
-	if ten != nil && ten.From == "snapshot" && (v.stack == "category" || v.stack == "phase") {
+	if ten != nil && ten.From == tensor.BySnapshot && (v.stack == "category" || v.stack == "phase") {
 		v.level = "allocated"
 	}
 	return nil

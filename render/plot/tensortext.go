@@ -65,7 +65,7 @@ func (pic *picture) holdersText() string {
 		if pic.view.stack == "phase" {
 			s += ", by phase of birth"
 		}
-		if ten.From == "driver" {
+		if ten.From == tensor.ByDriver {
 			s = "Without a caching allocator the driver's blocks are the tensors. " + s
 		} else {
 			s += ", as requested"

@@ -180,7 +180,7 @@ func (e *encoder) tensors(t *align.Track) {
 }
 
 func tensorsOf(t *align.Track, ten *tensor.Memory) tensorsJSON {
-	out := tensorsJSON{From: ten.From, Conf: nonEmpty(ten.Conf), Blocks: len(ten.Blocks), Peak: holdingOf(t, &ten.Peak),
+	out := tensorsJSON{From: string(ten.From), Conf: nonEmpty(ten.Conf), Blocks: len(ten.Blocks), Peak: holdingOf(t, &ten.Peak),
 		AtReserved: cacheOf(t, ten.AtReserved), Failures: []holdingJSON{}, Growth: []cacheJSON{}}
 	if c := ten.Clock; c != nil {
 		out.Clock = &clockJSON{c.Offset, c.Spread, c.Matched, c.Segments}

@@ -148,7 +148,7 @@ func tensorsTable(rep *findings.Report) *table {
 			default:
 				r.none()
 			}
-			if k.Frame == "" && t.Tensors.From == "snapshot" {
+			if k.Frame == "" && t.Tensors.From == tensor.BySnapshot {
 				r.text(tensor.NoFrame)
 			} else {
 				r.text(k.Frame)
