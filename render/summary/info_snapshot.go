@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -144,4 +145,28 @@ func (e *encoder) snapshot(s *SnapshotInfo) {
 	e.raw("\"snapshot\":")
 	e.value(out)
 	e.raw(",\n")
+}
+
+// value writes a small value by reflection. What is in these types always marshals.
+func (e *encoder) value(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		e.raw("null")
+		return
+	}
+	e.out.b = wording.AppendShownJSON(e.out.b, b)
+}
+
+func nonEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func nonZero(v int64) *int64 {
+	if v == 0 {
+		return nil
+	}
+	return &v
 }

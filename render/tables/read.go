@@ -1,7 +1,9 @@
 package tables
 
 import (
+	"math"
 	"strconv"
+	"strings"
 
 	"nsysmem/internal/wording"
 )
@@ -27,10 +29,14 @@ func (c Cell) Read() string {
 		return wording.Bytes(c.Int)
 	case Change:
 		return wording.SignedBytes(c.Int)
+	case WholeChange:
+		return wording.SignedCount(c.Int)
 	case Time, Short:
 		return wording.Duration(c.Int)
 	case Percent:
 		return strconv.FormatFloat(c.Real, 'f', 1, 64) + " %"
+	case Part:
+		return strconv.FormatFloat(c.Real*100, 'f', 1, 64) + " %"
 	case Rate:
 		return strconv.FormatFloat(c.Real, 'f', 2, 64) + " GiB/s"
 	case Flag:
@@ -40,10 +46,24 @@ func (c Cell) Read() string {
 		return "no"
 	case Origin:
 		return Origins[c.Int]
+	case Handle:
+		if c.Int >= 0 && c.Int <= math.MaxInt32 {
+			return strconv.FormatInt(c.Int, 10)
+		}
+		fallthrough
 	case Address:
 		return "0x" + strconv.FormatUint(uint64(c.Int), 16)
 	}
 	return c.Text
+}
+
+// listed is a list of numbers as a text.
+func listed(list []int64) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = strconv.FormatInt(v, 10)
+	}
+	return strings.Join(words, ", ")
 }
 
 // Origins are the words for a cell of Origin, by its number.
