@@ -240,7 +240,7 @@ func processes(meta *nsysdb.Meta, rep *findings.Report) []summary.Process {
 		if rep.Collected.Memory {
 			p.MemoryEvents = max(p.MemoryEvents, 0)
 			for _, l := range t.Levels {
-				if l.Kind != "allocated" && l.Kind != "reserved" { // a snapshot's, not of the report
+				if !l.Kind.FromSnapshot() {
 					p.MemoryEvents += l.Allocs + l.Frees
 				}
 			}

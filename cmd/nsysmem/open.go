@@ -116,7 +116,7 @@ func (c *common) keep(rep *findings.Report, given string) error {
 		return nil
 	}
 	for _, t := range rep.Tracks {
-		if t.IterationsFrom.How == "pattern" {
+		if t.IterationsFrom.How == align.OriginPattern {
 			return nil
 		}
 	}

@@ -190,7 +190,7 @@ func (pic *picture) iterations(panel iterationsPanel, x0, y0, x1, y1 vg.Length) 
 		pic.text(s, x, a.y0-pic.pt(11.5), st)
 	})
 	name := pic.word
-	if pic.track.IterationsFrom.How == "kernels" {
+	if pic.track.IterationsFrom.Inferred() {
 		name += " (inferred from GPU work)"
 	}
 	pic.text(pic.fit(name, st, a.x1-a.x0), (a.x0+a.x1)/2, a.y0-pic.pt(22.5), st)

@@ -75,12 +75,8 @@ func (v *view) pickStack(rep *findings.Report, track *align.Track, o Options) er
 
 // use is the use of the level that the picture is about.
 func (v *view) use(u *align.Use) *align.MemoryUse {
-	if v.level != "" {
-		for i := range u.Other {
-			if u.Other[i].Level == v.level {
-				return &u.Other[i].MemoryUse
-			}
-		}
+	if m := u.Level(v.level); m != nil {
+		return m
 	}
 	return &u.Memory
 }
@@ -591,7 +587,7 @@ func (pic *picture) bornLegend(head string, entries []entry) (string, []entry) {
 
 // inferredNames says that the phases in view, or the iterations, were found in the GPU work.
 func (pic *picture) inferredNames() bool {
-	if len(pic.view.its) > 0 && pic.track.IterationsFrom.How == "kernels" {
+	if len(pic.view.its) > 0 && pic.track.IterationsFrom.Inferred() {
 		return true
 	}
 	for _, it := range pic.view.its {

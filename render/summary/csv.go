@@ -20,7 +20,7 @@ func WriteCSV(w io.Writer, rep *findings.Report) error {
 	t := &csvTable{out: output{w: w}}
 	cols := tables.Iterations.Columns(tables.CSV)
 	for _, kind := range otherLevels(rep) {
-		cols = append(slices.Clip(cols), tables.LevelColumns(kind, strings.ReplaceAll(kind, " ", "_")+"_")...)
+		cols = append(slices.Clip(cols), tables.LevelColumns(kind, strings.ReplaceAll(string(kind), " ", "_")+"_")...)
 	}
 	if slices.ContainsFunc(rep.Tracks, (*align.Track).HasTensorLevels) {
 		cols = append(slices.Clip(cols), tables.GapColumns()...)
@@ -65,8 +65,8 @@ func csvRow[R any](t *csvTable, cols []tables.Column[R], r R) {
 }
 
 // otherLevels lists the levels beside the device level that any row has, in alphabetical order.
-func otherLevels(rep *findings.Report) []string {
-	var names []string
+func otherLevels(rep *findings.Report) []align.LevelKind {
+	var names []align.LevelKind
 	add := func(u *align.Use) {
 		for i := range u.Other {
 			if !slices.Contains(names, u.Other[i].Level) {

@@ -50,8 +50,8 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 		m.line("")
 		m.theory(t)
 	}
-	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), wording.Markdown(phrase.HoldingPlace(t, &ten.Peak))))
-	m.holding(&ten.Peak)
+	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), wording.Markdown(phrase.At(t, ten.Peak.Iteration, ten.Peak.Phase))))
+	m.holding(rep, t, &ten.Peak)
 	m.inferred(t)
 	if n := len(ten.Failures); n > 0 {
 		m.head(3, fmt.Sprintf("Requests that could not be served (%d)", n))
@@ -59,13 +59,13 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 		m.line("")
 		m.line(fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(ten.Failures[n-1].Bytes)))
 		m.line("")
-		m.holding(&ten.Failures[n-1])
+		m.holding(rep, t, &ten.Failures[n-1])
 	}
-	m.outside(t)
+	m.outside(rep, t)
 	if ten.AtReserved != nil {
 		m.head(3, "Fragmentation of the cache")
 		m.line(wording.Markdown(phrase.Fragmentation(t)))
-		if list := tables.Misfits(rep.Report, t); len(list) > 0 {
+		if list := misfits(rep, t); len(list) > 0 {
 			m.line("")
 			m.caches(t, last(list, textMisfits))
 		}
@@ -81,11 +81,7 @@ func (m *markdown) levels(rep *findings.Report, t *align.Track) {
 	}
 	if len(t.Phases) > 0 {
 		m.head(3, "Three levels of each phase (highest over the steady iterations)")
-		rows := make([]*tables.LeveledPhase, len(t.Phases))
-		for i := range t.Phases {
-			rows[i] = &tables.LeveledPhase{Collected: &rep.Collected, Track: t, Stat: &t.Phases[i]}
-		}
-		markdownTable(m, tables.TensorPhases.Columns(tables.Markdown), rows, nil)
+		markdownTable(m, tables.TensorPhases.Columns(tables.Markdown), tables.AllRows(rep.Report, t, t.Phases), nil)
 	}
 }
 
@@ -95,20 +91,20 @@ func (m *markdown) theory(t *align.Track) {
 	markdownTable(m, tables.Theory.Columns(tables.Markdown), tables.ExpectedCategories(t), nil)
 }
 
-func (m *markdown) holding(h *align.Holding) {
-	var rows []*tables.Holder
+func (m *markdown) holding(rep *findings.Report, t *align.Track, h *align.Holding) {
+	var rows []*tables.Row[tables.Holder]
 	for _, g := range phrase.ShareGroups(h) {
-		rows = append(rows, tables.Holders(h, g, textShares)...)
+		rows = append(rows, tables.Holders(rep.Report, t, h, g, textShares)...)
 	}
 	markdownTable(m, tables.HolderTable.Columns(tables.Markdown), rows, nil)
 }
 
-func (m *markdown) caches(t *align.Track, rows []*tables.Cache) {
+func (m *markdown) caches(t *align.Track, rows []*tables.Row[tables.Cache]) {
 	markdownTable(m, tables.Caches.Columns(tables.Markdown), rows, nil)
 	m.inferred(t)
 }
 
-func (m *markdown) outside(t *align.Track) {
+func (m *markdown) outside(rep *findings.Report, t *align.Track) {
 	o := t.Tensors.Outside
 	if o == nil {
 		return
@@ -120,6 +116,6 @@ func (m *markdown) outside(t *align.Track) {
 		return
 	}
 	m.line("")
-	markdownTable(m, tables.Takers.Columns(tables.Markdown), tables.TakersOf(t, list), nil)
+	markdownTable(m, tables.Takers.Columns(tables.Markdown), tables.AllRows(rep.Report, t, list), nil)
 	m.inferred(t)
 }

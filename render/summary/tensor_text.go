@@ -59,8 +59,8 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		p.blank()
 		p.theory(t)
 	}
-	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", wording.Bytes(ten.Peak.Bytes), phrase.HoldingPlace(t, &ten.Peak), wording.Duration(ten.Peak.Time-rep.Source.Start)))
-	p.holding(&ten.Peak)
+	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", wording.Bytes(ten.Peak.Bytes), phrase.At(t, ten.Peak.Iteration, ten.Peak.Phase), wording.Duration(ten.Peak.Time-rep.Source.Start)))
+	p.holding(rep, t, &ten.Peak)
 	p.inferred(t)
 	if n := len(ten.Failures); n > 0 {
 		p.head(fmt.Sprintf("Requests that could not be served (%s)", wording.Count(n)))
@@ -68,7 +68,7 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 	}
 	if ten.Outside != nil {
 		p.head("Memory outside PyTorch")
-		p.outside(t)
+		p.outside(rep, t)
 	}
 	if ten.AtReserved != nil {
 		p.head("Fragmentation of the cache")
@@ -93,10 +93,7 @@ func stepsOf(rep *findings.Report, t *align.Track, show *thinned) []*tables.Step
 }
 
 func (p *printer) levelPhases(rep *findings.Report, t *align.Track) {
-	var rows []*tables.LeveledPhase
-	for _, i := range thinPhases(t.Phases, textPhases).rows {
-		rows = append(rows, &tables.LeveledPhase{Collected: &rep.Collected, Track: t, Stat: &t.Phases[i]})
-	}
+	rows := tables.RowsOf(rep.Report, t, t.Phases, thinPhases(t.Phases, textPhases).rows)
 	p.table(laidOut(tables.TensorPhases.Columns(tables.Terminal), rows), nil)
 	p.inferred(t)
 }
@@ -114,7 +111,7 @@ func (p *printer) theory(t *align.Track) {
 	rows := tables.ExpectedCategories(t)
 	p.table(laidOut(tables.Theory.Columns(tables.Terminal), rows), nil)
 	for _, c := range rows {
-		if b := c.Beside; b.Note != "" {
+		if b := c.Item.Beside; b.Note != "" {
 			p.para("  ", fmt.Sprintf("%s: %s bytes: %s", b.Category, wording.SignedCount(b.Difference()), b.Note))
 		}
 	}
@@ -124,9 +121,9 @@ func (p *printer) theory(t *align.Track) {
 }
 
 // holding writes who holds memory, a table for each way of telling. They have their columns under each other.
-func (p *printer) holding(h *align.Holding) {
+func (p *printer) holding(rep *findings.Report, t *align.Track, h *align.Holding) {
 	for _, g := range phrase.ShareGroups(h) {
-		tab := laidOut(tables.HolderTable.Columns(tables.Terminal), tables.Holders(h, g, textShares))
+		tab := laidOut(tables.HolderTable.Columns(tables.Terminal), tables.Holders(rep.Report, t, h, g, textShares))
 		for key, wide := range map[string]int{"name": min(36, p.width-40), "bytes": 11, "share": 6} {
 			tab.column(key).wide = wide
 		}
@@ -143,25 +140,25 @@ func (p *printer) failures(rep *findings.Report, t *align.Track) {
 	p.caches(t, tables.FailedCaches(rep.Report, t, last(list, textFailures)))
 	final := &list[len(list)-1]
 	p.para("  ", fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(final.Bytes)))
-	p.holding(final)
+	p.holding(rep, t, final)
 }
 
 // last are the last of a list, n at most.
 func last[E any](list []E, n int) []E { return list[max(len(list)-n, 0):] }
 
-func (p *printer) caches(t *align.Track, rows []*tables.Cache) {
+func (p *printer) caches(t *align.Track, rows []*tables.Row[tables.Cache]) {
 	p.table(laidOut(tables.Caches.Columns(tables.Terminal), rows), nil)
 	p.inferred(t)
 }
 
-func (p *printer) outside(t *align.Track) {
+func (p *printer) outside(rep *findings.Report, t *align.Track) {
 	o := t.Tensors.Outside
 	p.para("  ", phrase.Outside(o))
 	list, left := topTakers(o)
 	if len(list) == 0 {
 		return
 	}
-	p.table(laidOut(tables.Takers.Columns(tables.Terminal), tables.TakersOf(t, list)), nil)
+	p.table(laidOut(tables.Takers.Columns(tables.Terminal), tables.AllRows(rep.Report, t, list)), nil)
 	p.inferred(t)
 	if left > 0 {
 		p.para("  ", fmt.Sprintf("(%s more takers are in --format json)", wording.Count(left)), dim)
@@ -175,9 +172,14 @@ func topTakers(o *align.Outside) (list []align.Taker, left int) {
 	return slices.Delete(list, len(o.Takers)-left, len(o.Takers)), left
 }
 
+// misfits are the states of the cache when a segment was added although enough was free.
+func misfits(rep *findings.Report, t *align.Track) []*tables.Row[tables.Cache] {
+	return slices.DeleteFunc(tables.GrowthCaches(rep.Report, t), func(r *tables.Row[tables.Cache]) bool { return !r.Item.Misfit() })
+}
+
 func (p *printer) fragmentation(rep *findings.Report, t *align.Track) {
 	p.para("  ", phrase.Fragmentation(t))
-	list := tables.Misfits(rep.Report, t)
+	list := misfits(rep, t)
 	if len(list) == 0 {
 		return
 	}

@@ -34,9 +34,9 @@ func (e *encoder) tensors(t *align.Track) {
 
 // categories writes an object with a member for each category, in alphabetical order.
 func (e *encoder) categories(t *align.Track) {
-	byName := make(map[string]*tables.Category)
+	byName := make(map[string]*tables.Row[tables.Category])
 	for _, c := range tables.MeasuredCategories(t) {
-		byName[strings.ReplaceAll(c.Name, " ", "_")] = c
+		byName[strings.ReplaceAll(c.Item.Name, " ", "_")] = c
 	}
 	e.raw("{")
 	for i, name := range slices.Sorted(maps.Keys(byName)) {
@@ -87,7 +87,7 @@ func (e *encoder) snapshotOf(t *align.Track) {
 		e.intField("peak_bytes", o.Peak)
 		e.intField("static_bytes", o.Static)
 		e.key("takers")
-		objects(e, "", tables.Takers.Columns(tables.JSON), tables.TakersOf(t, o.Takers))
+		objects(e, "", tables.Takers.Columns(tables.JSON), tables.AllRows(e.rep, t, o.Takers))
 		e.raw("}")
 	} else {
 		e.raw("null")
@@ -97,13 +97,13 @@ func (e *encoder) snapshotOf(t *align.Track) {
 
 func (e *encoder) holding(t *align.Track, h *align.Holding) {
 	e.raw("{")
-	members(e, tables.Holdings.Columns(tables.JSON), &tables.Holder{Track: t, Holding: h})
+	members(e, tables.Holdings.Columns(tables.JSON), tables.HoldingRow(e.rep, t, h))
 	for _, g := range []struct {
 		key    string
 		shares []align.Share
 	}{{"by_frame", h.ByFrame}, {"by_phase", h.ByPhase}, {"by_category", h.ByCategory}} {
 		e.key(g.key)
-		objects(e, "", tables.HolderTable.Columns(tables.JSON), tables.Shares(tables.Largest(g.shares, maxTops, "(others)")))
+		objects(e, "", tables.HolderTable.Columns(tables.JSON), tables.ShareRows(tables.Largest(g.shares, maxTops, "(others)")))
 	}
 	e.key("cache")
 	e.cache(t, h.Cache)
@@ -115,7 +115,7 @@ func (e *encoder) cache(t *align.Track, c *align.Cache) {
 		e.raw("null")
 		return
 	}
-	object(e, tables.Caches.Columns(tables.JSON), &tables.Cache{Track: t, Cache: c})
+	object(e, tables.Caches.Columns(tables.JSON), &tables.Row[tables.Cache]{Report: e.rep, Track: t, Item: &tables.Cache{Cache: c}})
 }
 
 func (e *encoder) theory(t *align.Track) {

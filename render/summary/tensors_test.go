@@ -189,7 +189,7 @@ func TestRuns(t *testing.T) {
 			for _, want := range []string{
 				wording.Count(tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static) + " bytes",
 				wording.Bytes(tr.Tensors.Peak.Bytes),
-				wording.Bytes(tr.Iterations[len(tr.Iterations)-1].Use.Level("allocated").Peak),
+				wording.Bytes(tr.Iterations[len(tr.Iterations)-1].Level("allocated").Peak),
 				phrase.Clock(tr.Tensors.Clock),
 			} {
 				if !strings.Contains(text, want) {

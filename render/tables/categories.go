@@ -10,97 +10,99 @@ import (
 
 // A Category is what the tensors of one category of a track hold, with theory beside it.
 type Category struct {
-	Track  *align.Track
 	Name   string
 	Use    *align.CategoryUse // nil where the category has no blocks, or nothing was measured
 	Beside *phrase.Beside     // nil where theory has nothing of it
 }
 
-// MeasuredCategories are the categories that have blocks.
-func MeasuredCategories(t *align.Track) []*Category {
-	var out []*Category
+type categoryRow = Row[Category]
+
+// MeasuredCategories are the rows of the categories that have blocks.
+func MeasuredCategories(t *align.Track) []*Row[Category] {
+	var out []*categoryRow
 	for i := range t.Tensors.Categories {
 		use := &t.Tensors.Categories[i]
-		out = append(out, &Category{Track: t, Name: use.Name, Use: use})
+		out = append(out, &categoryRow{Track: t, Item: &Category{Name: use.Name, Use: use}})
 	}
 	return out
 }
 
 // ExpectedCategories are those of which theory knows.
-func ExpectedCategories(t *align.Track) []*Category {
-	var out []*Category
+func ExpectedCategories(t *align.Track) []*Row[Category] {
+	var out []*categoryRow
 	beside := phrase.BesideTheory(t)
 	for i := range beside {
-		out = append(out, &Category{Track: t, Name: beside[i].Category, Beside: &beside[i]})
+		out = append(out, &categoryRow{Track: t, Item: &Category{Name: beside[i].Category, Beside: &beside[i]}})
 	}
 	return out
 }
 
-// AllCategories are both, in the order of align.CategoryNames.
-func AllCategories(t *align.Track) []*Category {
-	byName := make(map[string]*Category)
-	for _, c := range ExpectedCategories(t) {
-		byName[c.Name] = c
+// allCategories are both, in the order of align.CategoryNames.
+func allCategories(t *align.Track) []*categoryRow {
+	byName := make(map[string]*categoryRow)
+	for _, r := range ExpectedCategories(t) {
+		byName[r.Item.Name] = r
 	}
 	if t.Tensors != nil {
-		for _, c := range MeasuredCategories(t) {
-			if b := byName[c.Name]; b != nil {
-				c.Beside = b.Beside
+		for _, r := range MeasuredCategories(t) {
+			if expected := byName[r.Item.Name]; expected != nil {
+				r.Item.Beside = expected.Item.Beside
 			}
-			byName[c.Name] = c
+			byName[r.Item.Name] = r
 		}
 	}
-	var out []*Category
+	var out []*categoryRow
 	for _, name := range align.CategoryNames {
-		if c := byName[name]; c != nil {
-			out = append(out, c)
+		if r := byName[name]; r != nil {
+			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// measured says that the tensors of the track are known: a category without blocks holds nothing then.
-func (c *Category) measured() bool { return c.Track.Tensors != nil }
+// isMeasured says that the tensors of the track are known: a category without blocks holds nothing then.
+func isMeasured(r *categoryRow) bool { return r.Track.Tensors != nil }
 
-func (c *Category) highest() int64 {
-	if c.Use == nil {
-		return 0
+// measured is a figure of a category; 0 where it has no blocks.
+func measured(get func(*align.CategoryUse) int64) func(r *categoryRow) int64 {
+	return func(r *categoryRow) int64 {
+		if r.Item.Use == nil {
+			return 0
+		}
+		return get(r.Item.Use)
 	}
-	return c.Use.Max
 }
 
-func (c *Category) atPeak() int64 {
-	if c.Use == nil {
-		return 0
+func atPeak(c *align.CategoryUse) int64 { return c.AtPeak }
+
+func isExpected(r *categoryRow) bool { return r.Item.Beside != nil }
+
+// isCompared says that there are both theory and measure.
+func isCompared(r *categoryRow) bool { return isExpected(r) && r.Item.Beside.Known }
+
+// besideNote says what a difference is likely to be.
+func besideNote(r *categoryRow) string {
+	if !isExpected(r) {
+		return ""
 	}
-	return c.Use.AtPeak
+	return r.Item.Beside.Note
 }
-
-func (c *Category) expected() bool { return c.Beside != nil }
-
-// compared says that there are both theory and measure.
-func (c *Category) compared() bool { return c.Beside != nil && c.Beside.Known }
 
 // categories is the catalogue of the categories of tensors. Sizes are requested bytes.
-var categories = slices.Concat(
-	trackColumns(func(c *Category) *align.Track { return c.Track }),
-	[]Column[*Category]{
-		{Key: "category", Head: "category", Text: func(c *Category) string { return c.Name }},
-		{Key: "max_bytes", Head: "highest in steady iterations", Unit: Bytes, Bar: true, Int: (*Category).highest, Known: (*Category).measured},
-		{Key: "at_peak_bytes", Head: "at peak", Unit: Bytes, Bar: true, Int: (*Category).atPeak, Known: (*Category).measured},
-		{Key: "share", Head: "share of it", Unit: Term,
-			Text: func(c *Category) string { return wording.Share(c.atPeak(), c.Track.Tensors.Peak.Bytes) }},
-		{Key: "formula", Head: "theory", Unit: Term, Text: func(c *Category) string { return c.Beside.Formula }, Has: (*Category).expected},
-		{Key: "expected_bytes", Head: "theory", Unit: Bytes, Int: func(c *Category) int64 { return c.Beside.Expected }, Has: (*Category).expected},
-		{Key: "measured_bytes", Head: "measured", Unit: Bytes, Int: func(c *Category) int64 { return c.Beside.Measured },
-			Has: (*Category).expected, Known: (*Category).compared},
-		{Key: "difference_bytes", Head: "difference", Unit: Change, Int: func(c *Category) int64 { return c.Beside.Difference() },
-			Has: (*Category).expected, Known: (*Category).compared},
-		{Key: "note", Head: "a difference is likely", Text: func(c *Category) string { return c.Beside.Note },
-			Has: func(c *Category) bool { return c.expected() && c.Beside.Note != "" }},
-		{Key: "iterations_from", Head: "iterations from", Unit: Origin,
-			Int: func(c *Category) int64 { return one(c.Track.IterationsFrom.How == "kernels") }},
-	})
+var categories = slices.Concat(trackColumns[Category](), []Column[*categoryRow]{
+	{Key: "category", Head: "category", Text: func(r *categoryRow) string { return r.Item.Name }},
+	{Key: "max_bytes", Head: "highest in steady iterations", Unit: Bytes, Bar: true, Known: isMeasured,
+		Int: measured(func(c *align.CategoryUse) int64 { return c.Max })},
+	{Key: "at_peak_bytes", Head: "at peak", Unit: Bytes, Bar: true, Int: measured(atPeak), Known: isMeasured},
+	{Key: "share", Head: "share of it", Unit: Term,
+		Text: func(r *categoryRow) string { return wording.Share(measured(atPeak)(r), r.Track.Tensors.Peak.Bytes) }},
+	{Key: "formula", Head: "theory", Unit: Term, Text: func(r *categoryRow) string { return r.Item.Beside.Formula }, Has: isExpected},
+	{Key: "expected_bytes", Head: "theory", Unit: Bytes, Int: func(r *categoryRow) int64 { return r.Item.Beside.Expected }, Has: isExpected},
+	{Key: "measured_bytes", Head: "measured", Unit: Bytes, Int: func(r *categoryRow) int64 { return r.Item.Beside.Measured }, Known: isCompared},
+	{Key: "difference_bytes", Head: "difference", Unit: Change, Int: func(r *categoryRow) int64 { return r.Item.Beside.Difference() }, Known: isCompared},
+	optional(Column[*categoryRow]{Key: "note", Head: "a difference is likely", Text: besideNote}),
+	{Key: "iterations_from", Head: "iterations from", Unit: Origin, Int: func(r *categoryRow) int64 { return one(r.Track.IterationsFrom.Inferred()) }},
+})
 
 // Categories has a row for each category of a track's tensors, Theory one for each of which theory knows, to the byte.
 var (
@@ -115,20 +117,20 @@ var (
 		Markdown: "category, formula, expected_bytes!=Bytes, measured_bytes!, difference_bytes!, note=Likely",
 		JSON:     "category, formula, expected_bytes, measured_bytes, difference_bytes, note",
 	})
-	Categories = &categoryTables[0]
-	Theory     = &categoryTables[1]
+	Categories = categoryTables[0]
+	Theory     = categoryTables[1]
 )
 
 // CategoryGrid is the table of the categories of all tracks.
 func CategoryGrid(rep *align.Report) Grid {
-	var all []*Category
+	var all []*categoryRow
 	for _, t := range rep.Tracks {
-		all = append(all, AllCategories(t)...)
+		all = append(all, allCategories(t)...)
 	}
 	return Rows(Categories.Columns(Workbook), all)
 }
 
 // CategoryRows are the rows of one track in that table, half-open.
 func CategoryRows(rep *align.Report, t *align.Track) (from, to int) {
-	return rowsOf(rep, t, func(t *align.Track) int { return len(AllCategories(t)) })
+	return rowsOf(rep, t, func(t *align.Track) int { return len(allCategories(t)) })
 }

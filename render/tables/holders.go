@@ -11,40 +11,30 @@ import (
 
 // A Holder is a part of the memory that is held at one time.
 type Holder struct {
-	Track   *align.Track
-	From    int64  // ns; start of the report, from which people count
 	When    string // "peak", or which request failed
 	Holding *align.Holding
 	By      string // way of telling: "frame", "phase of birth" or "category"
 	Share   align.Share
 }
 
-func (h *Holder) track() *align.Track { return h.Track }
+type holderRow = Row[Holder]
 
-func (h *Holder) place() Place { return Place{h.Track, h.Holding.Iteration, h.Holding.Phase} }
+func holdingPlace(h *Holder) (int, string) { return h.Holding.Iteration, h.Holding.Phase }
 
-// some says that anything is held, of which there are shares.
-func (h *Holder) some() bool { return h.Holding.Bytes > 0 }
-
-// Holders are the parts of a holding told in one way, the largest first. Where they are more than most, the last of most
-// rows stands for the rest.
-func Holders(h *align.Holding, g phrase.ShareGroup, most int) []*Holder {
+// Holders are the rows of a holding of a track told in one way, the largest first. Where they are more than most, the last
+// of most rows stands for the rest.
+func Holders(rep *align.Report, t *align.Track, h *align.Holding, g phrase.ShareGroup, most int) []*Row[Holder] {
 	list := g.Shares
 	if len(list) > most {
 		list = Largest(list, most-1, fmt.Sprintf("(%s others)", wording.Count(len(list)-most+1)))
 	}
-	out := Shares(list)
-	for _, r := range out {
-		r.Holding, r.By = h, g.By
-	}
-	return out
+	return holders(rep, t, "", h, phrase.ShareGroup{By: g.By, Shares: list})
 }
 
-// Shares are rows of shares alone.
-func Shares(list []align.Share) []*Holder {
-	out := make([]*Holder, len(list))
-	for i, s := range list {
-		out[i] = &Holder{Share: s}
+func holders(rep *align.Report, t *align.Track, when string, h *align.Holding, g phrase.ShareGroup) []*holderRow {
+	out := make([]*holderRow, len(g.Shares))
+	for i, s := range g.Shares {
+		out[i] = &holderRow{Report: rep, Track: t, Item: &Holder{when, h, g.By, s}}
 	}
 	return out
 }
@@ -62,53 +52,58 @@ func Largest(list []align.Share, n int, name string) []align.Share {
 	return append(slices.Clone(list[:n]), rest)
 }
 
-// holders is the catalogue of who holds memory.
-var holders = slices.Concat(
-	trackColumns((*Holder).track),
-	placeColumns((*Holder).place),
-	[]Column[*Holder]{
-		iterationName((*Holder).place),
-		{Key: "time_ns", Unit: Time, Int: func(h *Holder) int64 { return h.Holding.Time }},
-		{Key: "held_bytes", Unit: Bytes, Int: func(h *Holder) int64 { return h.Holding.Bytes }},
-		{Key: "when", Head: "when", Text: func(h *Holder) string { return h.When }},
-		{Key: "at_ns", Head: "at", Unit: Time, Int: func(h *Holder) int64 { return h.Holding.Time - h.From }},
-		{Key: "by", Head: "by", Text: func(h *Holder) string { return h.By }},
-		{Key: "name", Head: "name", Text: func(h *Holder) string { return h.Share.Name }},
-		{Key: "blocks", Head: "blocks", Unit: Count, Int: func(h *Holder) int64 { return int64(h.Share.Blocks) }},
-		{Key: "bytes", Head: "bytes", Unit: Bytes, Bar: true, Int: func(h *Holder) int64 { return h.Share.Bytes }},
-		{Key: "share", Head: "share", Unit: Term, Text: func(h *Holder) string { return wording.Share(h.Share.Bytes, h.Holding.Bytes) }},
-		{Key: "part", Head: "share", Unit: Part, Has: (*Holder).some,
-			Real: func(h *Holder) float64 { return float64(h.Share.Bytes) / float64(h.Holding.Bytes) }},
-		optional(Column[*Holder]{Key: "request_bytes", Head: "failed request", Unit: Bytes, Int: func(h *Holder) int64 { return h.Holding.Request }}),
-	})
+// holding is the catalogue of who holds memory.
+var holding = slices.Concat(trackColumns[Holder](), placed(holdingPlace), []Column[*holderRow]{
+	iterationName(holdingPlace),
+	{Key: "when", Head: "when", Text: func(r *holderRow) string { return r.Item.When }},
+	{Key: "time_ns", Unit: Time, Int: func(r *holderRow) int64 { return r.Item.Holding.Time }},
+	{Key: "at_ns", Head: "at", Unit: Time, Int: func(r *holderRow) int64 { return r.after(r.Item.Holding.Time) }},
+	{Key: "held_bytes", Unit: Bytes, Int: func(r *holderRow) int64 { return r.Item.Holding.Bytes }},
+	optional(Column[*holderRow]{Key: "request_bytes", Head: "failed request", Unit: Bytes, Int: func(r *holderRow) int64 { return r.Item.Holding.Request }}),
+	{Key: "by", Head: "by", Text: func(r *holderRow) string { return r.Item.By }},
+	{Key: "name", Head: "name", Text: func(r *holderRow) string { return r.Item.Share.Name }},
+	{Key: "blocks", Head: "blocks", Unit: Count, Int: func(r *holderRow) int64 { return int64(r.Item.Share.Blocks) }},
+	{Key: "bytes", Head: "bytes", Unit: Bytes, Bar: true, Int: func(r *holderRow) int64 { return r.Item.Share.Bytes }},
+	{Key: "share", Head: "share", Unit: Term, Text: func(r *holderRow) string { return wording.Share(r.Item.Share.Bytes, r.Item.Holding.Bytes) }},
+	{Key: "percent", Head: "share", Unit: Percent, Has: func(r *holderRow) bool { return r.Item.Holding.Bytes > 0 },
+		Real: func(r *holderRow) float64 { return float64(r.Item.Share.Bytes) / float64(r.Item.Holding.Bytes) * 100 }},
+})
 
 // HolderTable has a row for each part of what is held, Holdings one for all that is held at one time.
 var (
-	holderTables = define(holders, Views{
+	holderTables = define(holding, Views{
 		Terminal: "name:0/18, bytes, share:2, blocks:1",
 		Markdown: "by, name, blocks, bytes, share",
 		JSON:     "name, blocks, bytes",
-		Workbook: "pid, device, when, at_ns, iteration=In iteration, phase=In phase, from, by, name, blocks, bytes=Size, part, " +
+		Workbook: "pid, device, when, at_ns, iteration=In iteration, phase=In phase, from, by, name, blocks, bytes=Size, percent, " +
 			"bytes!==Bytes, request_bytes!",
 	}, Views{
 		JSON: "time_ns, iteration_name=iteration, phase, held_bytes=bytes, request_bytes",
 	})
-	HolderTable = &holderTables[0]
-	Holdings    = &holderTables[1]
+	HolderTable = holderTables[0]
+	Holdings    = holderTables[1]
 )
+
+// HoldingRow is the row of a holding as a whole.
+func HoldingRow(rep *align.Report, t *align.Track, h *align.Holding) *Row[Holder] {
+	return &holderRow{Report: rep, Track: t, Item: &Holder{Holding: h}}
+}
+
+// ShareRows are rows of shares by themselves.
+func ShareRows(list []align.Share) []*Row[Holder] {
+	return holders(nil, nil, "", nil, phrase.ShareGroup{Shares: list})
+}
 
 // HolderGrid is the table of who holds memory at the peak of each track, and at each request that could not be served.
 func HolderGrid(rep *align.Report) Grid {
-	var all []*Holder
+	var all []*holderRow
 	for _, t := range rep.Tracks {
 		if t.Tensors == nil {
 			continue
 		}
 		add := func(when string, h *align.Holding) {
 			for _, g := range phrase.ShareGroups(h) {
-				for _, s := range g.Shares {
-					all = append(all, &Holder{t, rep.Source.Start, when, h, g.By, s})
-				}
+				all = append(all, holders(rep, t, when, h, g)...)
 			}
 		}
 		add("peak", &t.Tensors.Peak)

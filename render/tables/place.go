@@ -1,61 +1,31 @@
 package tables
 
-import (
-	"slices"
+import "slices"
 
-	"nsysmem/align"
-	"nsysmem/render/phrase"
-)
-
-// A Place is where in the program something happened.
-type Place struct {
-	Track     *align.Track
-	Iteration int    // place in Track.Iterations; -1 for none
-	Phase     string // path; empty for none
-}
-
-// trackColumns say which process and device a row is of.
-func trackColumns[R any](of func(R) *align.Track) []Column[R] {
-	return []Column[R]{
-		{Key: "pid", Head: "process", Unit: ID, Int: func(r R) int64 { return of(r).PID }},
-		{Key: "device", Head: "device", Unit: ID, Int: func(r R) int64 { return of(r).Device }},
+// placed are the columns of the iteration and the phase that a row's item lies in, and where these are from.
+func placed[T any](place func(*T) (iteration int, path string)) []Column[*Row[T]] {
+	return []Column[*Row[T]]{
+		iterationOf("iteration", "iteration", func(x *T) int {
+			iteration, _ := place(x)
+			return iteration
+		}),
+		optional(Column[*Row[T]]{Key: "phase", Head: "phase", Text: func(r *Row[T]) string {
+			_, path := place(r.Item)
+			return path
+		}}),
+		originOf(place),
 	}
 }
 
-// placeColumns say in which iteration and phase a row is, and whether ranges of the program or the GPU work tell so.
-func placeColumns[R any](of func(R) Place) []Column[R] {
-	return []Column[R]{
-		iterationColumn("iteration", of),
-		optional(Column[R]{Key: "phase", Head: "phase", Text: func(r R) string { return of(r).Phase }}),
-		{Key: "from", Head: "from", Unit: Origin,
-			Int: func(r R) int64 { return one(of(r).from() == Origins[1]) },
-			Has: func(r R) bool { return of(r).from() != "" }},
-	}
-}
-
-// from is one of Origins; empty where there is neither iteration nor phase.
-func (p Place) from() string { return phrase.From(p.Track, p.Iteration, p.Phase) }
-
-// iterationColumn is the number of the iteration that a row is in.
-func iterationColumn[R any](key string, of func(R) Place) Column[R] {
-	at := func(r R) *align.Iteration {
-		p := of(r)
-		return p.Track.IterationAt(p.Iteration)
-	}
-	return Column[R]{Key: key, Head: "iteration", Unit: ID,
-		Int: func(r R) int64 { return int64(at(r).Index) },
-		Has: func(r R) bool { return at(r) != nil }}
-}
-
-// iterationName is its name.
-func iterationName[R any](of func(R) Place) Column[R] {
-	at := func(r R) *align.Iteration {
-		p := of(r)
-		return p.Track.IterationAt(p.Iteration)
-	}
-	return Column[R]{Key: "iteration_name", Head: "iteration",
-		Text: func(r R) string { return at(r).Name },
-		Has:  func(r R) bool { return at(r) != nil }}
+// iterationName is the name of that iteration.
+func iterationName[T any](place func(*T) (iteration int, path string)) Column[*Row[T]] {
+	return optional(Column[*Row[T]]{Key: "iteration_name", Head: "iteration", Text: func(r *Row[T]) string {
+		iteration, _ := place(r.Item)
+		if it := r.Track.IterationAt(iteration); it != nil {
+			return it.Name
+		}
+		return ""
+	}})
 }
 
 // optional is a column of rows that may lack what it shows, for which an empty text or 0 stands.

@@ -35,8 +35,8 @@ func (c Cell) Read() string {
 		return wording.Duration(c.Int)
 	case Percent:
 		return strconv.FormatFloat(c.Real, 'f', 1, 64) + " %"
-	case Part:
-		return strconv.FormatFloat(c.Real*100, 'f', 1, 64) + " %"
+	case Ratio:
+		return strconv.FormatFloat(c.Real, 'f', 2, 64)
 	case Rate:
 		return strconv.FormatFloat(c.Real, 'f', 2, 64) + " GiB/s"
 	case Flag:
@@ -47,7 +47,7 @@ func (c Cell) Read() string {
 	case Origin:
 		return Origins[c.Int]
 	case Handle:
-		if c.Int >= 0 && c.Int <= math.MaxInt32 {
+		if c.Small() {
 			return strconv.FormatInt(c.Int, 10)
 		}
 		fallthrough
@@ -56,6 +56,9 @@ func (c Cell) Read() string {
 	}
 	return c.Text
 }
+
+// Small says that a Handle is a number rather than an address.
+func (c Cell) Small() bool { return c.Int >= 0 && c.Int <= math.MaxInt32 }
 
 // listed is a list of numbers as a text.
 func listed(list []int64) string {

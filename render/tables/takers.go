@@ -7,37 +7,20 @@ import (
 	"nsysmem/render/phrase"
 )
 
-// A Taker is the memory outside PyTorch's allocator that one call took in one phase.
-type Taker struct {
-	Track *align.Track
-	*align.Taker
-}
+// A takerRow is the memory outside PyTorch's allocator that one call took in one phase.
+type takerRow = Row[align.Taker]
 
-func (x *Taker) track() *align.Track { return x.Track }
-
-func (x *Taker) place() Place { return Place{x.Track, x.Iteration, x.Phase} }
-
-// TakersOf are some takers of a track.
-func TakersOf(t *align.Track, list []align.Taker) []*Taker {
-	out := make([]*Taker, len(list))
-	for i := range list {
-		out[i] = &Taker{t, &list[i]}
-	}
-	return out
-}
+func takerPlace(x *align.Taker) (int, string) { return x.Iteration, x.Phase }
 
 // Takers has a row for each taker of memory outside PyTorch.
-var Takers = &define(slices.Concat(
-	trackColumns((*Taker).track),
-	placeColumns((*Taker).place),
-	[]Column[*Taker]{
-		iterationName((*Taker).place),
-		unknown(Column[*Taker]{Key: "call", Head: "call", Text: func(x *Taker) string { return x.Call }}),
-		{Key: "in", Head: "in", Text: func(x *Taker) string { return phrase.TakerPlace(x.Track, x.Taker) }},
-		{Key: "blocks", Head: "blocks", Unit: Count, Int: func(x *Taker) int64 { return int64(x.Blocks) }},
-		{Key: "bytes", Head: "taken", Unit: Bytes, Bar: true, Int: func(x *Taker) int64 { return x.Bytes }},
-		{Key: "live_bytes", Head: "live at end", Unit: Bytes, Bar: true, Int: func(x *Taker) int64 { return x.Live }},
-	}), Views{
+var Takers = define(slices.Concat(trackColumns[align.Taker](), placed(takerPlace), []Column[*takerRow]{
+	iterationName(takerPlace),
+	unknown(Column[*takerRow]{Key: "call", Head: "call", Text: func(r *takerRow) string { return r.Item.Call }}),
+	{Key: "in", Head: "in", Text: func(r *takerRow) string { return phrase.TakerPlace(r.Track, r.Item) }},
+	{Key: "blocks", Head: "blocks", Unit: Count, Int: func(r *takerRow) int64 { return int64(r.Item.Blocks) }},
+	{Key: "bytes", Head: "taken", Unit: Bytes, Bar: true, Int: func(r *takerRow) int64 { return r.Item.Bytes }},
+	{Key: "live_bytes", Head: "live at end", Unit: Bytes, Bar: true, Int: func(r *takerRow) int64 { return r.Item.Live }},
+}), Views{
 	Terminal: "call:0/10, in:1/16, bytes, live_bytes=live at the end, blocks:2",
 	Markdown: "call, in, blocks, bytes, live_bytes=Live at the end",
 	JSON:     "call, iteration_name=iteration, phase, blocks, bytes, live_bytes",
@@ -46,11 +29,11 @@ var Takers = &define(slices.Concat(
 
 // TakerGrid is the table of the takers of all tracks.
 func TakerGrid(rep *align.Report) Grid {
-	var all []*Taker
+	takers := make(map[*align.Track][]align.Taker)
 	for _, t := range rep.Tracks {
 		if t.Tensors != nil && t.Tensors.Outside != nil {
-			all = append(all, TakersOf(t, phrase.OutsideTakers(t.Tensors.Outside))...)
+			takers[t] = phrase.OutsideTakers(t.Tensors.Outside)
 		}
 	}
-	return Rows(Takers.Columns(Workbook), all)
+	return RowGrid(rep, Takers.Columns(Workbook), func(t *align.Track) []align.Taker { return takers[t] })
 }

@@ -9,7 +9,10 @@ import (
 
 // tensorLevels are the three levels that a snapshot gives: what tensors hold, what PyTorch's allocator holds, and all that
 // was traced.
-var tensorLevels = [...]struct{ kind, word string }{{"allocated", "allocated"}, {"reserved", "reserved"}, {"device", "traced"}}
+var tensorLevels = [...]struct {
+	kind align.LevelKind
+	word string
+}{{align.LevelAllocated, "allocated"}, {align.LevelReserved, "reserved"}, {align.LevelDevice, "traced"}}
 
 // threeLevels are some figures of the three levels, as columns of rows that have an align.Use. The keys begin with the
 // level's word and of.
@@ -69,8 +72,8 @@ var (
 	}, Views{
 		Workbook: "pid, device, iteration, path, depth, from, calls, " + allLevels,
 	})
-	TensorLevels    = &leveledTables[0]
-	TensorPhaseRows = &leveledTables[1]
+	TensorLevels    = leveledTables[0]
+	TensorPhaseRows = leveledTables[1]
 )
 
 // leveled is the number of iterations of a track that have the three levels.
@@ -113,55 +116,23 @@ func rowsOf(rep *align.Report, of *align.Track, count func(*align.Track) int) (f
 	return from, from
 }
 
-// A LeveledPhase is a phase over the steady iterations of a track that has the three levels.
-type LeveledPhase struct {
-	Collected *align.Collected
-	Track     *align.Track
-	Stat      *align.PhaseStat
-}
-
-func (p *LeveledPhase) collected() *align.Collected { return p.Collected }
-func (p *LeveledPhase) median() *align.Use          { return &p.Stat.Median }
-func (p *LeveledPhase) max() *align.Use             { return &p.Stat.Max }
-
-// indented is the phase's name, set in by its depth.
-func (p *LeveledPhase) indented() string {
-	return strings.Repeat("  ", min(max(p.Stat.Depth-1, 0), 8)) + p.Stat.Name
-}
-
-// note says that the phase is inferred; empty for one that the program annotates.
-func (p *LeveledPhase) note() string {
-	if p.Stat.Inferred {
-		return Origins[1]
-	}
-	return ""
-}
-
-func (p *LeveledPhase) noted() string {
-	if p.Stat.Inferred {
-		return p.Stat.Path + " (" + p.note() + ")"
-	}
-	return p.Stat.Path
-}
-
 // TensorPhases has a row for each phase of a track over its steady iterations.
-var TensorPhases = &define(slices.Concat(
-	trackColumns(func(p *LeveledPhase) *align.Track { return p.Track }),
-	[]Column[*LeveledPhase]{
-		{Key: "path", Head: "phase", Text: func(p *LeveledPhase) string { return p.Stat.Path }},
-		{Key: "indented", Head: "phase", Text: (*LeveledPhase).indented},
-		{Key: "noted", Head: "phase", Text: (*LeveledPhase).noted},
-		{Key: "depth", Head: "depth", Unit: ID, Int: func(p *LeveledPhase) int64 { return int64(p.Stat.Depth) }},
-		{Key: "from", Head: "from", Unit: Origin, Int: func(p *LeveledPhase) int64 { return one(p.Stat.Inferred) }},
-		{Key: "note", Head: "from", Text: (*LeveledPhase).note},
-		{Key: "iterations", Head: "steady iterations", Unit: Count, Int: func(p *LeveledPhase) int64 { return int64(p.Stat.Iterations) }},
+var TensorPhases = define(slices.Concat(
+	columnsOf(phases, "pid", "device", "path", "indented", "path_note", "depth", "from", "iterations"),
+	[]Column[*phaseRow]{
+		{Key: "note", Head: "from", Text: func(r *phaseRow) string {
+			if r.Item.Inferred {
+				return Origins[1]
+			}
+			return ""
+		}},
 	},
-	threeLevels("median", (*LeveledPhase).median, (*LeveledPhase).collected, "start_bytes", "end_bytes", "net_bytes", "need_bytes"),
-	threeLevels("max", (*LeveledPhase).max, (*LeveledPhase).collected, "peak_bytes", "need_bytes"),
+	threeLevels("median", medianUse, (*phaseRow).collected, "start_bytes", "end_bytes", "net_bytes", "need_bytes"),
+	threeLevels("max", maxUse, (*phaseRow).collected, "peak_bytes", "need_bytes"),
 ), Views{
 	Terminal: "indented:0/12, allocated.max.peak_bytes=peak, allocated.max.need_bytes:1=need, allocated.median.net_bytes:6=net (median), " +
 		"reserved.max.peak_bytes:2=peak, reserved.max.need_bytes:4=need, traced.max.peak_bytes:3=peak, traced.max.need_bytes:5=need, note:1",
-	Markdown: "noted, allocated.max.peak_bytes, allocated.max.need_bytes, allocated.median.net_bytes=Allocated net (median), " +
+	Markdown: "path_note, allocated.max.peak_bytes, allocated.max.need_bytes, allocated.median.net_bytes=Allocated net (median), " +
 		"reserved.max.peak_bytes, reserved.max.need_bytes, traced.max.peak_bytes, traced.max.need_bytes",
 	Workbook: "pid, device, path, depth, from, iterations, " +
 		eachLevel("median.start_bytes median.end_bytes median.net_bytes max.peak_bytes median.need_bytes max.need_bytes") + ", " +
@@ -170,16 +141,10 @@ var TensorPhases = &define(slices.Concat(
 
 // TensorPhaseGrid is the table of the phases of all tracks that have the three levels.
 func TensorPhaseGrid(rep *align.Report) Grid {
-	n, at := Across(rep, func(t *align.Track) int {
+	return RowGrid(rep, TensorPhases.Columns(Workbook), func(t *align.Track) []align.PhaseStat {
 		if !t.HasTensorLevels() {
-			return 0
+			return nil
 		}
-		return len(t.Phases)
-	})
-	p := &LeveledPhase{Collected: &rep.Collected}
-	return Over(TensorPhases.Columns(Workbook), n, func(i int) *LeveledPhase {
-		t, k := at(i)
-		p.Track, p.Stat = t, &t.Phases[k]
-		return p
+		return t.Phases
 	})
 }

@@ -7,93 +7,81 @@ import (
 	"nsysmem/torchmem"
 )
 
-// A Tensor is one block that the allocator handed out.
-type Tensor struct {
-	Track *align.Track
-	From  int64 // ns; start of the report, from which people count
-	*align.TensorBlock
-	stacks map[torchmem.StackID]string // those of the track that were asked for: many blocks have the same
-}
+// A tensorRow is one block that PyTorch's allocator, or a driver whose blocks are the tensors, handed out.
+type tensorRow = Row[align.TensorBlock]
 
-func (k *Tensor) track() *align.Track { return k.Track }
+func isBorn(r *tensorRow) bool { return r.Item.Start != align.Never }
 
-func (k *Tensor) place() Place { return Place{k.Track, k.Iteration, k.Phase} }
+func isGivenBack(r *tensorRow) bool { return r.Item.End != align.Never }
 
-func (k *Tensor) endPlace() Place { return Place{k.Track, k.EndIteration, k.EndPhase} }
-
-func (k *Tensor) born() bool { return k.Start != align.Never }
-
-func (k *Tensor) died() bool { return k.End != align.Never }
-
-// note says where birth or death is not in the report.
-func (k *Tensor) note() string {
-	switch {
-	case !k.born() && !k.died():
+// tensorNote says where birth or death is not in the report.
+func tensorNote(r *tensorRow) string {
+	switch born, died := isBorn(r), isGivenBack(r); {
+	case !born && !died:
 		return "live throughout"
-	case !k.born():
+	case !born:
 		return "live before recording"
-	case !k.died():
+	case !died:
 		return "not given back"
 	}
 	return ""
 }
 
-func (k *Tensor) frame() string {
-	if k.Frame == "" && k.Track.Tensors.From == "snapshot" {
+func tensorFrame(r *tensorRow) string {
+	if r.Item.Frame == "" && r.Track.Tensors.From == "snapshot" {
 		return align.NoFrame
 	}
-	return k.Frame
-}
-
-func (k *Tensor) stack() string {
-	s, ok := k.stacks[k.Stack]
-	if !ok {
-		s = k.Track.Tensors.ShortStack(k.Stack)
-		k.stacks[k.Stack] = s
-	}
-	return s
+	return r.Item.Frame
 }
 
 // Tensors has a row for each block.
-var Tensors = &define(slices.Concat(
-	trackColumns((*Tensor).track),
-	placeColumns((*Tensor).place),
-	[]Column[*Tensor]{
-		{Key: "at_ns", Head: "time", Unit: Time, Int: func(k *Tensor) int64 { return k.Start - k.From }, Has: (*Tensor).born},
-		{Key: "bytes", Head: "requested", Unit: Bytes, Int: func(k *Tensor) int64 { return k.Bytes }},
-		{Key: "counted_bytes", Head: "counted", Unit: Bytes, Int: func(k *Tensor) int64 { return k.Counted }},
-		{Key: "category", Head: "category", Text: func(k *Tensor) string { return k.Category }},
-		{Key: "end_at_ns", Head: "given back", Unit: Time, Int: func(k *Tensor) int64 { return k.End - k.From }, Has: (*Tensor).died},
-		iterationColumn("end_iteration", (*Tensor).endPlace),
-		{Key: "end_phase", Head: "given back in phase", Text: func(k *Tensor) string { return k.EndPhase }},
-		{Key: "lifetime", Head: "lifetime (iterations)", Unit: Count, Int: func(k *Tensor) int64 { return int64(k.Lifetime) }},
-		{Key: "lifetime_ns", Head: "lifetime", Unit: Time, Int: func(k *Tensor) int64 { return k.End - k.Start },
-			Has: func(k *Tensor) bool { return k.born() && k.died() }},
-		{Key: "address", Head: "address", Unit: Address, Int: func(k *Tensor) int64 { return int64(k.Address) }},
-		{Key: "stream", Head: "stream", Unit: Handle, Int: func(k *Tensor) int64 { return int64(k.Stream) }},
-		{Key: "note", Head: "note", Text: (*Tensor).note},
-		{Key: "frame", Head: "frame", Text: (*Tensor).frame},
-		{Key: "stack", Head: "stack", Text: (*Tensor).stack},
+var Tensors = define(slices.Concat(
+	trackColumns[align.TensorBlock](),
+	placed(func(k *align.TensorBlock) (int, string) { return k.Iteration, k.Phase }),
+	[]Column[*tensorRow]{
+		{Key: "at_ns", Head: "time", Unit: Time, Int: func(r *tensorRow) int64 { return r.after(r.Item.Start) }, Has: isBorn},
+		{Key: "bytes", Head: "requested", Unit: Bytes, Int: func(r *tensorRow) int64 { return r.Item.Bytes }},
+		{Key: "counted_bytes", Head: "counted", Unit: Bytes, Int: func(r *tensorRow) int64 { return r.Item.Counted }},
+		{Key: "category", Head: "category", Text: func(r *tensorRow) string { return r.Item.Category }},
+		{Key: "end_at_ns", Head: "given back", Unit: Time, Int: func(r *tensorRow) int64 { return r.after(r.Item.End) }, Has: isGivenBack},
+		iterationOf("end_iteration", "given back in iteration", func(k *align.TensorBlock) int { return k.EndIteration }),
+		{Key: "end_phase", Head: "given back in phase", Text: func(r *tensorRow) string { return r.Item.EndPhase }},
+		{Key: "lifetime", Head: "lifetime (iterations)", Unit: Count, Int: func(r *tensorRow) int64 { return int64(r.Item.Lifetime) }},
+		{Key: "lifetime_ns", Head: "lifetime", Unit: Time, Int: func(r *tensorRow) int64 { return r.Item.End - r.Item.Start },
+			Has: func(r *tensorRow) bool { return isBorn(r) && isGivenBack(r) }},
+		{Key: "address", Head: "address", Unit: Address, Int: func(r *tensorRow) int64 { return int64(r.Item.Address) }},
+		{Key: "stream", Head: "stream", Unit: Handle, Int: func(r *tensorRow) int64 { return int64(r.Item.Stream) }},
+		{Key: "note", Head: "note", Text: tensorNote},
+		{Key: "frame", Head: "frame", Text: tensorFrame},
+		{Key: "stack", Head: "stack", Text: func(r *tensorRow) string { return r.Track.Tensors.ShortStack(r.Item.Stack) }},
 	}), Views{
 	Workbook: "pid, device, at_ns, iteration, phase, from, bytes, bytes!, counted_bytes!, category, end_at_ns, " +
-		"end_iteration=Given back in iteration, end_phase, lifetime, lifetime_ns, address, stream, note, frame, stack",
+		"end_iteration, end_phase, lifetime, lifetime_ns, address, stream, note, frame, stack",
 })[0]
 
-// TensorGrid is the table of the blocks of all tracks.
+// TensorGrid is the table of the blocks of all tracks. Many blocks have the same stack: its text is made once.
 func TensorGrid(rep *align.Report) Grid {
-	n, at := Across(rep, func(t *align.Track) int {
+	type key struct {
+		t  *align.Track
+		id torchmem.StackID
+	}
+	stacks := make(map[key]string)
+	cols := slices.Clone(Tensors.Columns(Workbook))
+	last := &cols[slices.IndexFunc(cols, func(c Column[*tensorRow]) bool { return c.Key == "stack" })]
+	text := last.Text
+	last.Text = func(r *tensorRow) string {
+		k := key{r.Track, r.Item.Stack}
+		s, ok := stacks[k]
+		if !ok {
+			s = text(r)
+			stacks[k] = s
+		}
+		return s
+	}
+	return RowGrid(rep, cols, func(t *align.Track) []align.TensorBlock {
 		if t.Tensors == nil {
-			return 0
+			return nil
 		}
-		return len(t.Tensors.Blocks)
-	})
-	k := &Tensor{From: rep.Source.Start}
-	return Over(Tensors.Columns(Workbook), n, func(i int) *Tensor {
-		t, place := at(i)
-		if k.Track != t {
-			k.Track, k.stacks = t, make(map[torchmem.StackID]string)
-		}
-		k.TensorBlock = &t.Tensors.Blocks[place]
-		return k
+		return t.Tensors.Blocks
 	})
 }

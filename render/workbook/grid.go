@@ -5,8 +5,9 @@ import "nsysmem/render/tables"
 // formats of the units. Cells of MiB and ms hold the exact bytes and nanoseconds under the decimals shown.
 var unitFormats = map[tables.Unit]format{
 	tables.Words: asText, tables.Long: asLong, tables.ID: asID, tables.Count: asCount, tables.Bytes: asMiB, tables.Change: asChange,
-	tables.Whole: asCount, tables.WholeChange: asCount, tables.Time: asTime, tables.Short: asTime, tables.WholeNS: asCount, tables.Percent: asMiB, tables.Rate: asMiB,
-	tables.Part: asMiB, tables.Flag: asText, tables.Origin: asText, tables.Address: asAddress, tables.Handle: asID, tables.Term: asText,
+	tables.Whole: asCount, tables.WholeChange: asCount, tables.Time: asTime, tables.Short: asTime, tables.WholeNS: asCount, tables.Percent: asMiB, tables.Ratio: asMiB, tables.Rate: asMiB,
+	tables.Flag: asText, tables.Origin: asText, tables.Address: asAddress,
+	tables.Handle: asID, tables.Term: asText,
 }
 
 // origins are the words for a cell of tables.Origin, by its number.
@@ -46,15 +47,21 @@ func (r *row) cell(c *tables.Cell) {
 	case tables.Time:
 		r.ms(true, c.Int)
 	case tables.Short:
+		if c.Mean {
+			r.cells = append(r.cells, c.Real/1e3)
+			return
+		}
 		r.us(true, c.Int)
-	case tables.Part:
-		r.cells = append(r.cells, c.Real*100)
-	case tables.Percent, tables.Rate:
+	case tables.Percent, tables.Ratio, tables.Rate:
 		r.cells = append(r.cells, c.Real)
+	case tables.Handle:
+		if c.Small() {
+			r.int(c.Int)
+			return
+		}
+		r.address(uint64(c.Int))
 	case tables.Address:
 		r.address(uint64(c.Int))
-	case tables.Handle:
-		r.stream(uint64(c.Int))
 	default:
 		r.int(c.Int)
 	}

@@ -78,25 +78,9 @@ func (r *row) track(t *align.Track) {
 }
 
 // phaseText names the phase of an event: a path, or what stands for none.
-func phaseText(path, where string) string {
-	if where == "none" || path == "" && where != "iteration" {
+func phaseText(path string, where align.Where) string {
+	if where == align.InNone || path == "" && where != align.InIteration {
 		return "(no range)"
 	}
 	return path
-}
-
-// iterationIndex takes the number of the iteration at a place of the track.
-func (r *row) iterationIndex(t *align.Track, place int) {
-	if place < 0 || place >= len(t.Iterations) {
-		r.none()
-		return
-	}
-	r.int(int64(t.Iterations[place].Index))
-}
-
-// where takes the columns of the iteration and phase in which something happened, and From.
-func (r *row) where(origin func(t *align.Track, place int, path string) string, t *align.Track, iteration int, phase string) {
-	r.iterationIndex(t, iteration)
-	r.text(phase)
-	r.text(origin(t, iteration, phase))
 }

@@ -1,11 +1,8 @@
 package workbook
 
 import (
-	"math"
-
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
 )
 
@@ -43,61 +40,4 @@ func tensorTables(rep *findings.Report) []*table {
 	add(snapshot, table{sheet: "Fragmentation", name: "Fragmentation", fixed: 3, none: "none: no segment was added while it was recorded"}, tables.CacheGrid)
 	add(snapshot, table{sheet: "Outside PyTorch", name: "Outside_PyTorch", fixed: 3, none: "none: all device memory is in PyTorch's segments"}, tables.TakerGrid)
 	return out
-}
-
-// fromOf says for the iteration and the phase of a row whether ranges or the GPU work tell of them.
-func fromOf(rep *findings.Report) func(t *align.Track, place int, path string) string {
-	some := make(map[*align.Track]bool)
-	for _, t := range rep.Tracks {
-		some[t] = phrase.Inferred(t) != ""
-	}
-	return func(t *align.Track, place int, path string) string {
-		switch {
-		case place < 0 && path == "":
-			return ""
-		case some[t]:
-			return from(phrase.From(t, place, path) == "inferred")
-		}
-		return from(false)
-	}
-}
-
-// pathFrom is the same for rows that stand for a phase in all iterations.
-func pathFrom(rep *findings.Report) func(t *align.Track, path, where string) string {
-	type key struct {
-		t    *align.Track
-		path string
-	}
-	inferred := make(map[key]bool)
-	for _, t := range rep.Tracks {
-		if phrase.Inferred(t) == "" {
-			continue
-		}
-		for i := range t.Iterations {
-			inferred[key{t, ""}] = t.IterationsFrom.How == "kernels"
-			for k := range t.Iterations[i].Phases {
-				if p := &t.Iterations[i].Phases[k]; p.Inferred || t.IterationsFrom.How == "kernels" {
-					inferred[key{t, p.Path}] = true
-				}
-			}
-		}
-	}
-	return func(t *align.Track, path, where string) string {
-		switch where {
-		case "iteration":
-			return from(inferred[key{t, path}])
-		case "range":
-			return from(false)
-		}
-		return ""
-	}
-}
-
-// stream takes a stream: a small number, or the address of a handle.
-func (r *row) stream(s uint64) {
-	if s > math.MaxInt32 {
-		r.address(s)
-		return
-	}
-	r.int(int64(s))
 }
