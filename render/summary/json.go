@@ -285,23 +285,10 @@ func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 			continue
 		}
 		e.next(n-1, "\n  ")
-		e.family(c)
+		object(e, tables.Families.Columns(tables.JSON), *c)
 	}
 	e.raw(`],"candidates_left_out":`)
 	e.int(int64(max(n-maxCandidates, 0)))
-	e.raw("}")
-}
-
-func (e *encoder) family(c *align.Family) {
-	e.raw("{")
-	e.textField("pattern", c.Pattern)
-	e.textFieldOrNull("domain", c.Domain)
-	e.intFieldOrNull("tid", c.TID)
-	e.intField("count", int64(c.Count))
-	e.intField("total_ns", c.Total)
-	e.floatField("launches", c.Launches)
-	e.boolField("chosen", c.Chosen)
-	e.textFieldOrNull("why", c.Why)
 	e.raw("}")
 }
 

@@ -73,4 +73,4 @@ func listed(list []int64) string {
 var Origins = [2]string{"nvtx", "inferred"}
 
 // Left says that the cells of a unit are texts, which stand flush left; numbers stand flush right.
-func (u Unit) Left() bool { return u == Words || u == Long || u == Origin || u == Address }
+func (u Unit) Left() bool { return u == Words || u == Long || u == Flag || u == Origin || u == Address }
