@@ -44,3 +44,8 @@ func Over[R any](cols []Column[R], n int, at func(i int) R) Grid {
 	}
 	return g
 }
+
+// Rows lays columns over rows that are at hand.
+func Rows[R any](cols []Column[R], rows []R) Grid {
+	return Over(cols, len(rows), func(i int) R { return rows[i] })
+}

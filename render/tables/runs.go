@@ -79,8 +79,8 @@ var runs = slices.Concat(owner, []Column[*Run]{
 	peakOf("pageable_peak_bytes", "pageable peak", align.LevelPageable),
 	{Key: "pool_peak_size_bytes", Head: "pools, largest", Unit: Bytes, Int: func(r *Run) int64 { return r.Track.Pool.PeakSize }, Known: hasPool},
 	{Key: "pool_peak_used_bytes", Unit: Bytes, Int: func(r *Run) int64 { return r.Track.Pool.PeakUsed }, Known: hasPool},
-	{Key: "findings", Head: "findings", Unit: Count, List: func(r *Run) []string { return r.Findings }},
-	{Key: "warnings", Head: "warnings", Unit: Count, List: func(r *Run) []string { return r.Warnings }},
+	{Key: "findings", Head: "findings", Unit: Count, Texts: func(r *Run) []string { return r.Findings }},
+	{Key: "warnings", Head: "warnings", Unit: Count, Texts: func(r *Run) []string { return r.Warnings }},
 }, named(useColumns("", "", func(r *Run) *align.Use { return &r.Track.Total }, (*Run).collected)))
 
 // Runs has a row for each track of many reports.

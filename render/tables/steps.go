@@ -3,6 +3,7 @@ package tables
 import (
 	"nsysmem/align"
 	"nsysmem/render/phrase"
+	"slices"
 )
 
 // A Step is a row that stands for one iteration of a track, or for one of its phases.
@@ -169,24 +170,26 @@ func LevelColumns(kind align.LevelKind, prefix string) []Column[*Step] {
 	return headed(p.columns(Memory))
 }
 
-// GapColumns are what lies between the levels allocated, reserved and traced at the end of a step.
-func GapColumns() []Column[*Step] {
-	gap := func(key string, of func(unused, outside int64) int64) Column[*Step] {
-		return Column[*Step]{Key: key, Unit: Bytes,
-			Int: func(s *Step) int64 {
-				unused, outside, _ := s.use().Gaps()
-				return of(unused, outside)
-			},
-			Known: func(s *Step) bool {
-				_, _, ok := s.use().Gaps()
-				return ok
-			}}
-	}
-	return headed([]Column[*Step]{
-		gap("unused_end_bytes", func(unused, _ int64) int64 { return unused }),
-		gap("outside_end_bytes", func(_, outside int64) int64 { return outside }),
-	})
+// gapColumns are what lies between the levels allocated, reserved and traced at the end of a step.
+var gapColumns = []Column[*Step]{
+	gapColumn("unused_end_bytes", "unused cache at end", func(unused, _ int64) int64 { return unused }),
+	gapColumn("outside_end_bytes", "outside PyTorch at end", func(_, outside int64) int64 { return outside }),
 }
+
+func gapColumn(key, head string, of func(unused, outside int64) int64) Column[*Step] {
+	return Column[*Step]{Key: key, Head: head, Unit: Bytes, Over: "end gaps",
+		Int: func(s *Step) int64 {
+			unused, outside, _ := s.use().Gaps()
+			return of(unused, outside)
+		},
+		Known: func(s *Step) bool {
+			_, _, ok := s.use().Gaps()
+			return ok
+		}}
+}
+
+// GapColumns are those columns for CSV.
+func GapColumns() []Column[*Step] { return headed(slices.Clone(gapColumns)) }
 
 // headed gives columns for machines their keys as heads.
 func headed(cols []Column[*Step]) []Column[*Step] {

@@ -9,8 +9,9 @@ import (
 // formats of the units. Cells of MiB and ms hold the exact bytes and nanoseconds under the decimals shown.
 var unitFormats = map[tables.Unit]format{
 	tables.Words: asText, tables.Long: asLong, tables.ID: asID, tables.Small: asID, tables.Count: asCount, tables.Bytes: asMiB, tables.Change: asChange,
-	tables.Whole: asCount, tables.Time: asTime, tables.Short: asTime, tables.WholeNS: asCount, tables.Percent: asMiB, tables.Ratio: asMiB, tables.Rate: asMiB,
+	tables.Whole: asCount, tables.WholeChange: asCount, tables.Time: asTime, tables.Short: asTime, tables.WholeNS: asCount, tables.Percent: asMiB, tables.Ratio: asMiB, tables.Rate: asMiB,
 	tables.Flag: asText, tables.Origin: asText, tables.Address: asAddress,
+	tables.Handle: asID, tables.Term: asText,
 }
 
 func shaded(h tables.Head) bool { return h.Shade }
@@ -48,7 +49,7 @@ func (r *row) cell(c *tables.Cell) {
 		return
 	}
 	switch c.Unit {
-	case tables.Words, tables.Long:
+	case tables.Words, tables.Long, tables.Term:
 		r.text(c.Text)
 	case tables.Flag:
 		r.text(c.Read())
@@ -66,6 +67,12 @@ func (r *row) cell(c *tables.Cell) {
 		r.us(true, c.Int)
 	case tables.Percent, tables.Ratio, tables.Rate:
 		r.cells = append(r.cells, c.Real)
+	case tables.Handle:
+		if c.Small() {
+			r.int(c.Int)
+			return
+		}
+		r.address(uint64(c.Int))
 	case tables.Address:
 		r.address(uint64(c.Int))
 	default:
