@@ -4,17 +4,24 @@ package nsysdb
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
+	"time"
 )
+
+// An Option changes how Open reads an export.
+type Option uint8
+
+// BySQLite has SQLite select all rows, also those of ordinary tables, which else are taken from the pages of the file.
+// That gives the same rows in the same order, four times as slowly. It is for comparing the two, and for a file that the
+// reader of pages should not be trusted with.
+const BySQLite Option = 1
 
 // A DB is an open export. Its methods may be called from several goroutines at once.
 type DB struct {
 	path     string
-	info     *fileInfo
+	info     *exportFile
 	pool     *pool
 	file     *treeFile // nil where only SQLite may read the pages
 	meta     *Meta
@@ -22,7 +29,6 @@ type DB struct {
 	tables   [numTables]*table // nil where the export has none
 	cols     [numTables][numColumns]int
 	enums    [numTables][numColumns]*enum
-	bySQLite bool // see ReadBySQLite
 	nvtx     *table
 	nvtxKind map[int64]nvtxKind
 	strs     *stringTable
@@ -32,13 +38,22 @@ type DB struct {
 	conn   *conn
 }
 
-// Open opens an export for reading and reads its Meta. It creates no file and writes none. Its errors are *Error.
-func Open(path string) (*DB, error) {
-	info, err := inspect(path)
+// Open opens an export for reading and reads its Meta. It creates no file and writes none. While another process writes
+// the export it waits, for seconds. Its errors are *Error.
+func Open(path string, options ...Option) (*DB, error) {
+	return openWithin(path, lockWait, options...)
+}
+
+// openWithin is Open with a bound for how long it waits.
+func openWithin(path string, wait time.Duration, options ...Option) (*DB, error) {
+	f, err := openFile(path, wait)
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, info: info, pool: &pool{path: path}, warnings: info.warnings}
+	db := &DB{path: path, info: f, pool: &pool{path: path}, warnings: f.warnings}
+	if !slices.Contains(options, BySQLite) {
+		db.file = newTreeFile(f)
+	}
 	if err := db.load(); err != nil {
 		db.Close()
 		return nil, db.opening(err)
@@ -46,14 +61,9 @@ func Open(path string) (*DB, error) {
 	return db, nil
 }
 
+// load reads all that is known without events: the schema, where the events are, and Meta. Meta comes last, as the time
+// of the recording is held against the events.
 func (db *DB) load() (err error) {
-	f, err := os.Open(db.path)
-	if err != nil {
-		return openError(db.path, ErrRead, "%v", cause(err))
-	}
-	if db.file = newTreeFile(f, db.path, db.info.size); db.file == nil {
-		f.Close()
-	}
 	if db.conn, err = dial(db.path); err != nil {
 		return err
 	}
@@ -61,7 +71,7 @@ func (db *DB) load() (err error) {
 		return err
 	}
 	if !slices.ContainsFunc(db.schema.names, ofExport) {
-		return openError(db.path, ErrNotExport, "is a SQLite file but not an export of Nsight Systems: export with `nsys export --type sqlite`")
+		return openError(db.path, errNotExport, "is a SQLite file but not an export of Nsight Systems"+exportSQLite)
 	}
 	if err = db.discover(); err != nil {
 		return err
@@ -75,76 +85,7 @@ func (db *DB) opening(err error) error {
 		e.Op = "open"
 		return e
 	}
-	return openError(db.path, ErrRead, "%v", err)
-}
-
-// ofExport says whether only an export of Nsight Systems would have a table of that name.
-func ofExport(name string) bool {
-	for _, base := range append(tableNames[:], "NVTX_EVENTS", "META_DATA_EXPORT", "EXPORT_META_DATA", "META_DATA_CAPTURE", "StringIds") {
-		if version(base, name) > 0 {
-			return true
-		}
-	}
-	return strings.HasPrefix(name, "CUPTI_ACTIVITY_KIND_") || strings.HasPrefix(name, "TARGET_INFO_")
-}
-
-// discover finds the event tables, their columns and the export's own numbers for kinds and operations.
-func (db *DB) discover() error {
-	s := db.schema
-	for t := range numTables {
-		found, others, err := s.find(tableNames[t])
-		if err != nil {
-			return err
-		}
-		db.tables[t] = found
-		db.doubtVersions(tableNames[t], found, others)
-		for c := range numColumns {
-			db.cols[t][c] = found.col(columnNames[c]...)
-		}
-	}
-	var err error
-	var others []string
-	if db.nvtx, others, err = s.find("NVTX_EVENTS"); err != nil {
-		return err
-	}
-	db.doubtVersions("NVTX_EVENTS", db.nvtx, others)
-
-	for _, use := range []struct {
-		spec  enumSpec
-		table []Table
-		col   Column
-	}{
-		{memKindEnum, []Table{MemoryUsage, Memset}, MemKind},
-		{memOpEnum, []Table{MemoryUsage}, Operation},
-		{poolOpEnum, []Table{MemoryPool}, Operation},
-		{copyEnum, []Table{Memcpy}, CopyKind},
-	} {
-		e, ws, err := s.readEnum(use.spec)
-		if err != nil {
-			return err
-		}
-		db.warnings = append(db.warnings, ws...)
-		for _, t := range use.table {
-			db.enums[t][use.col] = e
-		}
-	}
-	if db.nvtxKind, err = s.readNVTXKinds(); err != nil {
-		return err
-	}
-	ids, _, err := s.find("StringIds")
-	if err != nil {
-		return err
-	}
-	db.strs = newStringTable(db, ids)
-	return nil
-}
-
-func (db *DB) doubtVersions(base string, found *table, others []string) {
-	if len(others) > 0 {
-		db.warnings = append(db.warnings, Warning{"table-version", fmt.Sprintf("%s is read; %s has rows too and is not read", found.name, strings.Join(others, ", "))})
-	} else if found != nil && !strings.EqualFold(found.name, base) {
-		db.warnings = append(db.warnings, Warning{"table-version", fmt.Sprintf("%s stands in the export as %s: its columns may mean something else there", base, found.name)})
-	}
+	return openError(db.path, errRead, "%v", err)
 }
 
 // Close gives back what the DB holds. No other method may run or be called any more.
@@ -153,9 +94,7 @@ func (db *DB) Close() error {
 	if db.strs != nil {
 		db.strs.close()
 	}
-	if db.file != nil {
-		db.file.f.Close()
-	}
+	db.info.Close() // only now: connections and the reader of pages are done
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.conn != nil {
@@ -164,10 +103,6 @@ func (db *DB) Close() error {
 	}
 	return nil
 }
-
-// ReadBySQLite makes all later reads go through SQLite's own statements rather than through the pages of the file: the
-// same rows in the same order, four times as slow. It is for comparing the two. No other method may run meanwhile.
-func (db *DB) ReadBySQLite() { db.bySQLite = true }
 
 // Path is the path as given to Open.
 func (db *DB) Path() string { return db.path }
@@ -191,19 +126,15 @@ func (db *DB) Has(t Table, cols ...Column) bool {
 	return true
 }
 
-// Missing says whether the export lacks a table. Need says so as an error.
+// Missing says whether the export lacks a table.
 func (db *DB) Missing(t Table) bool { return !db.Has(t) }
 
-// Need is nil where the export has a table, and otherwise an *Error of kind ErrNoTable that says how to record it.
-func (db *DB) Need(t Table) error {
+// need is nil where the export has a table, and otherwise an *Error that says how to record it.
+func (db *DB) need(t Table) error {
 	if db.Has(t) {
 		return nil
 	}
-	return db.noTable(t.String(), db.absence(t))
-}
-
-func (db *DB) noTable(name, why string) error {
-	return &Error{Op: "read", Path: db.path, Kind: ErrNoTable, Text: "no table " + name + ": " + why}
+	return readError(db.path, errNoTable, "no table "+t.String()+": "+db.absence(t))
 }
 
 // absence says why a table is not there. Nsight Systems makes a table with its first row.
@@ -235,41 +166,44 @@ func (db *DB) Rows(t Table) int64 {
 // HasNVTX says whether the export has a table of NVTX events.
 func (db *DB) HasNVTX() bool { return db.nvtx != nil }
 
-// Tables lists all tables and views of the export by name, with exact numbers of rows: it reads the whole file.
+// Tables lists all tables and views of the export by name, with exact numbers of rows: it reads the whole file. Views
+// that cannot be read, such as for want of a table, are left out.
 func (db *DB) Tables() ([]TableInfo, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	var list []TableInfo
 	for _, name := range db.schema.names {
-		t, err := db.schema.describe(name)
-		if err != nil && db.schema.views[name] && !isDamage(err) {
-			continue // a view of tables that are not there says nothing
-		}
-		if err != nil {
+		info, err := db.listed(name)
+		if err != nil && (isDamage(err) || !db.schema.views[name]) {
 			return nil, db.reading(err)
 		}
-		info := TableInfo{Name: name}
-		for _, c := range t.columns {
-			info.Columns = append(info.Columns, c.name)
+		if err == nil {
+			list = append(list, info)
 		}
-		err = db.conn.query("SELECT count(*) FROM "+ident(name), func(r *stmt) error {
-			info.Rows = r.int(0)
-			return nil
-		})
-		if err != nil && t.view && !isDamage(err) {
-			continue
-		}
-		if err != nil {
-			return nil, db.reading(err)
-		}
-		list = append(list, info)
 	}
 	return list, nil
 }
 
+// listed is one line of Tables.
+func (db *DB) listed(name string) (TableInfo, error) {
+	info := TableInfo{Name: name}
+	t, err := db.schema.describe(name)
+	if err != nil {
+		return info, err
+	}
+	for _, c := range t.columns {
+		info.Columns = append(info.Columns, c.name)
+	}
+	err = db.conn.query("SELECT count(*) FROM "+ident(name), func(r *stmt) error {
+		info.Rows = r.int(0)
+		return nil
+	})
+	return info, err
+}
+
 // reading adds to an error whether the file changed meanwhile, which explains any damage and any end before its time.
 func (db *DB) reading(err error) error {
-	if err == nil || !isDamage(err) && !errors.Is(err, ErrRead) {
+	if err == nil || !isDamage(err) && !errors.Is(err, errRead) {
 		return err
 	}
 	if changed := db.changed(); changed != nil {
@@ -284,5 +218,6 @@ func (db *DB) changed() error {
 	if err == nil && fi.Size() == db.info.size && fi.ModTime().Equal(db.info.modTime) {
 		return nil
 	}
-	return &Error{Op: "read", Path: db.path, Kind: ErrChanged, Text: "the file changed while it was read: let the other program finish, then run again"}
+	return readError(db.path, errChanged,
+		"the file changed while it was read: let the other program finish, then run again")
 }

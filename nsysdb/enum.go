@@ -14,7 +14,7 @@ type enum struct {
 }
 
 // value translates one number. A number that the export does not name stays itself where that is no constant, else it
-// moves out of their way by 1000.
+// moves out of their way.
 func (e *enum) value(n int64) int64 {
 	if e.same || n == Null {
 		return n
@@ -25,13 +25,18 @@ func (e *enum) value(n int64) int64 {
 	return e.stranger(n)
 }
 
+// outOfWay is added to a number of the export's that would pass for a constant here, and is none.
+const outOfWay = 1000
+
+// stranger translates a number that has no meaning here.
 func (e *enum) stranger(n int64) int64 {
 	if n >= 0 && n <= e.max {
-		return n + 1000
+		return n + outOfWay
 	}
 	return n
 }
 
+// apply translates a column in place. A nil enum leaves it as it is.
 func (e *enum) apply(vs []int64) {
 	if e == nil || e.same {
 		return
@@ -93,7 +98,8 @@ func (s *schema) readEnum(spec enumSpec) (*enum, []Warning, error) {
 		}
 	}
 	if strange != nil {
-		return e, []Warning{{"unknown-enum", fmt.Sprintf("%s names numbers that are not known here: %s", spec.table, strings.Join(strange, ", "))}}, nil
+		text := fmt.Sprintf("%s names numbers that are not known here: %s", spec.table, strings.Join(strange, ", "))
+		return e, []Warning{{"unknown-enum", text}}, nil
 	}
 	return e, nil, nil
 }
@@ -117,28 +123,20 @@ func (s *schema) enumRows(name string) ([]enumRow, error) {
 	return rows, err
 }
 
+var memKindNames = [...]string{
+	KindPageable: "pageable", KindPinned: "pinned", KindDevice: "device", KindArray: "array", KindManaged: "managed",
+	KindDeviceStatic: "device static", KindManagedStatic: "managed static", KindUnknown: "unknown",
+}
+
 // MemKindName is the name of a kind of memory: "device", "device static", or "kind 9" for a number without a name.
 func MemKindName(n int64) string {
-	switch n {
-	case KindPageable:
-		return "pageable"
-	case KindPinned:
-		return "pinned"
-	case KindDevice:
-		return "device"
-	case KindArray:
-		return "array"
-	case KindManaged:
-		return "managed"
-	case KindDeviceStatic:
-		return "device static"
-	case KindManagedStatic:
-		return "managed static"
-	case KindUnknown, Null:
-		return "unknown"
-	}
-	if n >= 1000 && n <= 1000+KindUnknown {
-		n -= 1000 // moved out of the constants' way
+	switch {
+	case n == Null:
+		return memKindNames[KindUnknown]
+	case n >= 0 && n < int64(len(memKindNames)):
+		return memKindNames[n]
+	case n >= outOfWay && n < outOfWay+int64(len(memKindNames)):
+		n -= outOfWay
 	}
 	return "kind " + strconv.FormatInt(n, 10)
 }

@@ -23,6 +23,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 7), (3, 4, NULL);`
 
 // Each kind of file that cannot be read has a kind of error and a message of its own, and none of them is changed.
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	export, err := os.ReadFile(build(t, small))
 	if err != nil {
 		t.Fatal(err)
@@ -43,17 +44,17 @@ func TestOpenRefuses(t *testing.T) {
 		kind    error
 		says    string
 	}{
-		{"typo.sqlite", nil, ErrNotFound, "not found"},
-		{"missing.nsys-rep", nil, ErrNotFound, "not found"},
-		{"empty.sqlite", []byte{}, ErrEmpty, "empty"},
-		{"text.sqlite", []byte("start,end\n1,2\n"), ErrNotSQLite, "nsys export --type sqlite"},
-		{"packed.sqlite", []byte("\x1f\x8b\x08\x00 and so on"), ErrNotSQLite, "gzip"},
-		{"half.sqlite", real[:len(real)/2], ErrDamaged, "cut short: it has"},
-		{"lastpage.sqlite", real[:len(real)-1], ErrDamaged, "cut short"},
-		{"head.sqlite", export[:60], ErrDamaged, "ends within its header"},
-		{"magic.sqlite", export[:5], ErrDamaged, "ends within its header"},
-		{"zeros.sqlite", zeros, ErrDamaged, "begins with zeros"},
-		{"notes.sqlite", other, ErrNotExport, "not an export of Nsight Systems"},
+		{"typo.sqlite", nil, errNotFound, "not found"},
+		{"missing.nsys-rep", nil, errNotFound, "not found"},
+		{"empty.sqlite", []byte{}, errEmpty, "empty"},
+		{"text.sqlite", []byte("start,end\n1,2\n"), errNotSQLite, "nsys export --type sqlite"},
+		{"packed.sqlite", []byte("\x1f\x8b\x08\x00 and so on"), errNotSQLite, "gzip"},
+		{"half.sqlite", real[:len(real)/2], errDamaged, "cut short: it has"},
+		{"lastpage.sqlite", real[:len(real)-1], errDamaged, "cut short"},
+		{"head.sqlite", export[:60], errDamaged, "ends within its header"},
+		{"magic.sqlite", export[:5], errDamaged, "ends within its header"},
+		{"zeros.sqlite", zeros, errDamaged, "begins with zeros"},
+		{"notes.sqlite", other, errNotExport, "not an export of Nsight Systems"},
 		{"run 1.nsys-rep", []byte("whatever a report begins with"), ErrNsysRep, `nsys export --type sqlite -o "run 1.sqlite" "`},
 		{"old.qdrep", []byte("whatever a report begins with"), ErrNsysRep, "-o old.sqlite"},
 		{"cut.qdstrm", []byte("whatever a report begins with"), ErrNsysRep, "never finished"},
@@ -83,17 +84,19 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestOpenDirectory(t *testing.T) {
-	if _, err := Open(t.TempDir()); !errors.Is(err, ErrDirectory) {
+	t.Parallel()
+	if _, err := Open(t.TempDir()); !errors.Is(err, errDirectory) {
 		t.Errorf("got %v", err)
 	}
 	if runtime.GOOS != "windows" {
-		if _, err := Open(os.DevNull); !errors.Is(err, ErrNotRegular) {
+		if _, err := Open(os.DevNull); !errors.Is(err, errNotRegular) {
 			t.Errorf("got %v", err)
 		}
 	}
 }
 
 func TestOpenNoPermission(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() == 0 || runtime.GOOS == "windows" {
 		t.Skip("this user may read every file")
 	}
@@ -101,7 +104,7 @@ func TestOpenNoPermission(t *testing.T) {
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(path); !errors.Is(err, ErrPermission) {
+	if _, err := Open(path); !errors.Is(err, errPermission) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -109,6 +112,7 @@ func TestOpenNoPermission(t *testing.T) {
 // A file whose header says more pages than it has is refused; one whose header was written by a program that left the
 // number alone is not.
 func TestOpenStalePageCount(t *testing.T) {
+	t.Parallel()
 	path := build(t, small)
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -127,6 +131,7 @@ func TestOpenStalePageCount(t *testing.T) {
 // Reading leaves the report and its folder byte for byte as they were, whatever its name, and even where the folder
 // may not be written to.
 func TestOpenWritesNothing(t *testing.T) {
+	t.Parallel()
 	content, err := os.ReadFile(build(t, small))
 	if err != nil {
 		t.Fatal(err)
@@ -167,6 +172,7 @@ func TestOpenWritesNothing(t *testing.T) {
 }
 
 func TestPathURI(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"/a b/c.sqlite":      "file:///a%20b/c.sqlite",
 		"C:/Users/x%/r.db":   "file:///C:/Users/x%25/r.db",
@@ -182,6 +188,7 @@ func TestPathURI(t *testing.T) {
 
 // What was committed to a file in write-ahead mode but not merged is not read, and that is told; so is a journal.
 func TestOpenJournals(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.sqlite")
 	live, err := sql.Open("sqlite", path)
@@ -277,19 +284,20 @@ func TestOpenLocked(t *testing.T) {
 	if line, _ := bufio.NewReader(stdout).ReadString('\n'); line != "held <nil>\n" {
 		t.Fatal(line)
 	}
-	defer func(d time.Duration) { lockWait = d }(lockWait)
-	lockWait = 200 * time.Millisecond
+	const short = 200 * time.Millisecond
 	began := time.Now()
-	_, err = Open(path)
-	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "local disk") {
+	_, err = openWithin(path, short)
+	if !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "local disk") {
 		t.Errorf("got %v", err)
 	}
-	if took := time.Since(began); took < lockWait || took > 5*time.Second {
+	if took := time.Since(began); took < short || took > 5*time.Second {
 		t.Errorf("waited %v", took)
 	}
-	lockWait = 10 * time.Second
 	time.AfterFunc(100*time.Millisecond, func() { stdin.Close() })
-	db := open(t, path)
+	db, err := openWithin(path, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
@@ -298,14 +306,15 @@ func TestOpenLocked(t *testing.T) {
 
 // A file that is written to while it is read gives an error that says so, rather than one of damage.
 func TestScanOfChangingFile(t *testing.T) {
-	bothWays(t, func(t *testing.T) {
+	t.Parallel()
+	bothWays(t, func(t *testing.T, way ...Option) {
 		path := build(t, small)
-		db := open(t, path)
+		db := open(t, path, way...)
 		if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
 			t.Fatal(err)
 		}
 		err := db.Scan(context.Background(), Scan{Table: API, Columns: []Column{Start}}, func(*Batch) error { return nil })
-		if !errors.Is(err, ErrChanged) {
+		if !errors.Is(err, errChanged) {
 			t.Errorf("got %v", err)
 		}
 	})

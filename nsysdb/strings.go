@@ -2,7 +2,9 @@ package nsysdb
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -11,144 +13,51 @@ import (
 type stringTable struct {
 	db   *DB
 	t    *table // nil where there is none
-	seek bool   // the id is the rowid: one string is found without reading the others
-	id   string
-	val  string
+	id   string // the column of ids, as SQL writes it
+	all  string // selects id and string of all rows
+	keys bool   // the id is the rowid: one string is found without reading the others
 
-	mu   sync.Mutex
-	have map[int64]string
-	none map[int64]bool // asked for, and not there
-	all  bool           // have holds the whole table
-	conn *conn          // nil until the first string is read
-	stmt *stmt          // finds one string; nil until then
+	mu    sync.Mutex
+	have  map[int64]string
+	none  map[int64]bool // asked for, and not there
+	whole bool           // have holds the whole table
+	one   seeker         // finds one string
 }
 
+// newStringTable makes the table of strings from StringIds, one without any where the export has none.
 func newStringTable(db *DB, t *table) *stringTable {
 	s := &stringTable{db: db, have: map[int64]string{}, none: map[int64]bool{}}
 	id, val := t.col("id"), t.col("value")
 	if id < 0 || val < 0 {
 		return s
 	}
-	s.t, s.id, s.val = t, ident(t.columns[id].name), ident(t.columns[val].name)
-	s.seek = t.columns[id].primary && !t.view
+	s.t, s.id, s.keys = t, ident(t.columns[id].name), t.columns[id].primary && !t.view
+	value, from := ident(t.columns[val].name), " FROM "+ident(t.name)
+	s.all = "SELECT " + s.id + "," + value + from
+	s.one = seeker{pool: db.pool, sql: "SELECT " + value + from + " WHERE " + s.id + "=?"}
 	return s
 }
 
-// String is the string of an id in StringIds, or "<string 99>" where the id has no row.
+// String is the string of an id in StringIds, or "<string 99>" where the id has no row. A string that cannot be read
+// because the file is damaged counts as having none.
 func (db *DB) String(id int64) string {
-	if s, ok := db.StringName(id); ok {
-		return s
-	}
-	return fmt.Sprintf("<string %d>", id)
-}
-
-// StringName is the string of an id in StringIds, and whether the id has a row. A string that cannot be read for
-// damage of the file counts as having none.
-func (db *DB) StringName(id int64) (string, bool) {
 	s := db.strs
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.load([]int64{id})
 	v, ok := s.have[id]
-	return v, ok
+	if !ok {
+		_ = s.load([]int64{id})
+		if v, ok = s.have[id]; !ok {
+			return unknownString(id)
+		}
+	}
+	return v
 }
 
-// load reads those of the strings that are not there yet; the caller holds mu. A few are sought one by one; for many
-// it is faster to read the whole table once, keeping only those wanted.
-func (s *stringTable) load(ids []int64) error {
-	if s.t == nil || s.all {
-		return nil
-	}
-	var want []int64
-	for _, id := range ids {
-		if _, ok := s.have[id]; !ok && !s.none[id] && id != Null {
-			want = append(want, id)
-		}
-	}
-	if len(want) == 0 {
-		return nil
-	}
-	slices.Sort(want)
-	want = slices.Compact(want)
-	if s.conn == nil {
-		c, err := s.db.pool.get()
-		if err != nil {
-			return err
-		}
-		s.conn = c
-	}
-	var err error
-	switch {
-	case !s.seek:
-		s.all = true
-		err = s.conn.query("SELECT "+s.id+","+s.val+" FROM "+ident(s.t.name), func(r *stmt) error {
-			s.have[r.int(0)] = r.string(1)
-			return nil
-		})
-	case int64(len(want)) > s.t.rows/8+64:
-		missing := make(map[int64]bool, len(want))
-		for _, id := range want {
-			missing[id] = true
-		}
-		sql := fmt.Sprintf("SELECT %s,%s FROM %s WHERE %s BETWEEN %d AND %d", s.id, s.val, ident(s.t.name), s.id, want[0], want[len(want)-1])
-		err = s.conn.query(sql, func(r *stmt) error {
-			if id := r.int(0); missing[id] {
-				s.have[id] = r.string(1)
-				delete(missing, id)
-			}
-			return nil
-		})
-		for id := range missing {
-			s.none[id] = true
-		}
-	default:
-		err = s.seekEach(want)
-	}
-	return s.db.reading(err)
-}
+// unknownString stands for the string of an id without a row.
+func unknownString(id int64) string { return "<string " + strconv.FormatInt(id, 10) + ">" }
 
-func (s *stringTable) seekEach(want []int64) error {
-	if s.stmt == nil {
-		st, err := s.conn.prepare("SELECT " + s.val + " FROM " + ident(s.t.name) + " WHERE " + s.id + "=?")
-		if err != nil {
-			return err
-		}
-		s.stmt = st
-	}
-	return s.conn.guard(func() error {
-		for _, id := range want {
-			s.stmt.bind(1, id)
-			more, err := s.stmt.next()
-			if err != nil {
-				return err
-			}
-			if more {
-				s.have[id] = s.stmt.string(0)
-			} else {
-				s.none[id] = true
-			}
-		}
-		return nil
-	})
-}
-
-func (s *stringTable) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stmt != nil {
-		s.stmt.close()
-		s.stmt = nil
-	}
-	if s.conn != nil {
-		s.conn.close()
-		s.conn = nil
-	}
-}
-
-// Strings gives the strings of those of the ids that have a row in StringIds. For many ids it is faster than String.
-func (db *DB) Strings(ids []int64) (map[int64]string, error) { return db.strs.lookup(ids) }
-
-// lookup gives the strings of those of the ids that have one.
+// lookup gives the strings of those of the ids that have one. For many ids it is faster than String.
 func (s *stringTable) lookup(ids []int64) (map[int64]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,4 +71,62 @@ func (s *stringTable) lookup(ids []int64) (map[int64]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// load reads those of the strings that are not there yet; the caller holds mu. A few are sought one by one; for many
+// it is faster to read the whole table once, keeping only those wanted.
+func (s *stringTable) load(ids []int64) (err error) {
+	want := map[int64]bool{}
+	for _, id := range ids {
+		if _, ok := s.have[id]; !ok && !s.none[id] && id != Null {
+			want[id] = true
+		}
+	}
+	if s.t == nil || s.whole || len(want) == 0 {
+		return nil
+	}
+	sorted := slices.Sorted(maps.Keys(want))
+	switch {
+	case !s.keys:
+		s.whole = true
+		err = s.keep(s.all, func(int64) bool { return true })
+	case int64(len(want)) > s.t.rows/8+64: // to seek a row takes longer than to read one in order
+		between := fmt.Sprintf(" WHERE %s BETWEEN %d AND %d", s.id, sorted[0], sorted[len(sorted)-1])
+		err = s.keep(s.all+between, func(id int64) bool { return want[id] })
+		for _, id := range sorted {
+			if _, ok := s.have[id]; !ok {
+				s.none[id] = true
+			}
+		}
+	default:
+		for _, id := range sorted {
+			found := false
+			if found, err = s.one.find(id, func(r *stmt) { s.have[id] = r.string(0) }); err != nil {
+				break
+			}
+			s.none[id] = !found
+		}
+	}
+	return s.db.reading(err)
+}
+
+// keep reads the rows that a statement selects, and keeps those whose id is wanted.
+func (s *stringTable) keep(sql string, wanted func(id int64) bool) error {
+	c, err := s.db.pool.get()
+	if err != nil {
+		return err
+	}
+	defer s.db.pool.put(c)
+	return c.query(sql, func(r *stmt) error {
+		if id := r.int(0); wanted(id) {
+			s.have[id] = r.string(1)
+		}
+		return nil
+	})
+}
+
+func (s *stringTable) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.one.close()
 }

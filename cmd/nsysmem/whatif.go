@@ -15,6 +15,8 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/whatif"
+	"nsysmem/internal/wording"
 	"nsysmem/render/plot"
 	"nsysmem/render/summary"
 	"nsysmem/torchmem/allocator"
@@ -215,16 +217,16 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 	}
 	if picture != "" && !c.quiet {
 		for _, d := range doubts {
-			fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", oneLine(path), oneLine(d.Text))
+			fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", wording.Message(path), wording.Message(d.Text))
 		}
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(picture))
+		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(picture))
 	}
 	return nil
 }
 
 // compareSettings reads snapshot and report and simulates. The report is nil without --report.
-func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlags) (*align.WhatIf, *findings.Report, error) {
-	o := align.WhatIfOptions{Name: path, Device: -1, Confs: f.confs, Sweep: f.sweep, Capacity: f.bytes}
+func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlags) (*whatif.Comparison, *findings.Report, error) {
+	o := whatif.Options{Name: path, Device: -1, Confs: f.confs, Sweep: f.sweep, Capacity: f.bytes}
 	if c.hasDevice {
 		o.Device = c.device
 	}
@@ -255,7 +257,7 @@ func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlag
 	}
 	p := newProgress(c, path)
 	o.Progress = func(done, total int) { p.report("settings", int64(done), int64(total)) }
-	w, err := align.SimulateSettings(ctx, o)
+	w, err := whatif.Compare(ctx, o)
 	p.done()
 	return w, rep, err
 }
@@ -276,15 +278,15 @@ func joinedTrack(rep *findings.Report) *align.Track {
 }
 
 // sweepTracks compares settings for each track that the snapshot was joined with, at the size of its card.
-func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Report) ([]*align.WhatIf, error) {
-	var out []*align.WhatIf
+func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Report) ([]*whatif.Comparison, error) {
+	var out []*whatif.Comparison
 	p := newProgress(c, path)
 	defer p.done()
 	for _, t := range rep.Tracks {
 		if t.Tensors == nil || t.Tensors.Replay == nil {
 			continue
 		}
-		w, err := align.SimulateSettings(ctx, align.WhatIfOptions{Snapshot: t.Tensors.Replay.Snapshot(), Name: c.snapshot, Track: t, Sweep: true, Capacity: t.DeviceTotal,
+		w, err := whatif.Compare(ctx, whatif.Options{Snapshot: t.Tensors.Replay.Snapshot(), Name: c.snapshot, Track: t, Sweep: true, Capacity: t.DeviceTotal,
 			Progress: func(done, total int) { p.report("settings", int64(done), int64(total)) }})
 		if err != nil {
 			return nil, err

@@ -46,9 +46,9 @@ func (pic *picture) peakText() string {
 	if lv.Partial {
 		s += " The recording started when memory was live already, so that levels are lower bounds."
 	}
-	for _, kind := range []string{"managed", "pinned"} {
+	for _, kind := range []align.LevelKind{align.LevelManaged, align.LevelPinned} {
 		if l := pic.level(kind); l != nil && l.Peak > lv.Peak/500 {
-			s += fmt.Sprintf(" %s memory peaks at %s.", strings.ToUpper(kind[:1])+kind[1:], wording.Bytes(l.Peak))
+			s += fmt.Sprintf(" %s%s memory peaks at %s.", strings.ToUpper(string(kind[:1])), kind[1:], wording.Bytes(l.Peak))
 		}
 	}
 	return s
@@ -78,7 +78,7 @@ func (pic *picture) foundText() string {
 	switch {
 	case len(pic.track.Iterations) == 0:
 		s = "No iterations were found"
-	case f.How == "kernels":
+	case f.Inferred():
 		s = fmt.Sprintf("Iterations: %d inferred from GPU work, confidence %.0f %%", n, f.Confidence*100)
 	case why == "":
 		s = fmt.Sprintf("Iterations: %d NVTX ranges%s", n, name)

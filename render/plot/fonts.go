@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/font/sfnt"
@@ -16,6 +14,8 @@ import (
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/vg"
+
+	"nsysmem/internal/wording"
 
 	xfont "golang.org/x/image/font"
 )
@@ -254,21 +254,5 @@ func box(pt vg.Point, size vg.Length) vg.Path {
 	return path
 }
 
-// clean makes a name from a report fit to be drawn: one line, without control characters, which SVG forbids, and without
-// those that turn the direction of the text around them.
-func clean(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), r == 0xFFFE, r == 0xFFFF:
-			return '\uFFFD'
-		case unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, s)
-}
+// clean makes a name from a report fit to be drawn.
+func clean(s string) string { return wording.Picture(s) }

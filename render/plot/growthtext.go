@@ -104,12 +104,12 @@ const trifle = 1000
 
 // growth says what a level gains over the steady iterations. A median hides what one of them keeps for good, so that
 // those that differ from it are named.
-func (pic *picture) growth(steady []*align.Iteration, kind string) string {
+func (pic *picture) growth(steady []*align.Iteration, kind align.LevelKind) string {
 	var all []change
 	var bytes []int64
 	sum, end, peak := int64(0), int64(0), int64(0)
 	for _, it := range steady {
-		m := pic.useOf(it, kind)
+		m := it.Level(kind)
 		if m == nil {
 			return "unknown"
 		}

@@ -18,7 +18,7 @@ func (v *view) partial() bool { return v.fixed && !v.segments }
 //  2. Else the curve tells how high it comes. Its points may stand for stretches of time: the iteration that reaches that
 //     level knows the time to the nanosecond.
 //  3. Without a timeline the iterations shown are what is in view.
-func (pic *picture) inView(kind string) (high, at int64, ok bool) {
+func (pic *picture) inView(kind align.LevelKind) (high, at int64, ok bool) {
 	v := pic.view
 	inside := func(t int64) bool { return t >= v.from && t <= v.to }
 	if lv := pic.level(kind); lv != nil && lv.Peak > 0 && inside(lv.PeakAt) && (v.timeline || pic.holds(lv.PeakAt)) {
@@ -45,7 +45,7 @@ func (pic *picture) inView(kind string) (high, at int64, ok bool) {
 		}
 	}
 	for _, it := range v.its {
-		m := pic.useOf(it, kind)
+		m := it.Level(kind)
 		if m == nil || v.timeline && (m.Peak != high || m.PeakAt < at || !inside(m.PeakAt)) {
 			continue
 		}
@@ -69,21 +69,8 @@ func (pic *picture) holds(t int64) bool {
 	return false
 }
 
-// useOf is what an iteration uses of a level; nil where it is not known.
-func (pic *picture) useOf(it *align.Iteration, kind string) *align.MemoryUse {
-	if kind == "device" {
-		return &it.Memory
-	}
-	for i := range it.Other {
-		if it.Other[i].Level == kind {
-			return &it.Other[i].MemoryUse
-		}
-	}
-	return nil
-}
-
 // inViewText says how high a level comes in view, where the picture shows a part of the run.
-func (pic *picture) inViewText(kind, name string) string {
+func (pic *picture) inViewText(kind align.LevelKind, name string) string {
 	if !pic.view.partial() {
 		return ""
 	}

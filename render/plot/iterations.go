@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 )
 
 // bar is one column of the iterations panel: an iteration, or several that share the column.
@@ -142,7 +143,7 @@ func (pic *picture) levelName() string {
 	switch {
 	case pic.view.level != "":
 		return "allocated"
-	case pic.track.Tensors != nil && pic.track.Tensors.From == "snapshot":
+	case pic.track.Tensors != nil && pic.track.Tensors.From == tensor.BySnapshot:
 		return "device level"
 	}
 	return "level"
@@ -190,7 +191,7 @@ func (pic *picture) iterations(panel iterationsPanel, x0, y0, x1, y1 vg.Length) 
 		pic.text(s, x, a.y0-pic.pt(11.5), st)
 	})
 	name := pic.word
-	if pic.track.IterationsFrom.How == "kernels" {
+	if pic.track.IterationsFrom.Inferred() {
 		name += " (inferred from GPU work)"
 	}
 	pic.text(pic.fit(name, st, a.x1-a.x0), (a.x0+a.x1)/2, a.y0-pic.pt(22.5), st)

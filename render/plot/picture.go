@@ -329,14 +329,7 @@ func (pic *picture) otherDrawn() bool {
 }
 
 // level is the track's level of a kind; nil where it has no events.
-func (pic *picture) level(kind string) *align.Level {
-	for i := range pic.track.Levels {
-		if pic.track.Levels[i].Kind == kind {
-			return &pic.track.Levels[i]
-		}
-	}
-	return nil
-}
+func (pic *picture) level(kind align.LevelKind) *align.Level { return pic.track.Level(kind) }
 
 // where says in which iteration and phase a time lies, the innermost phase that is known.
 func (pic *picture) where(t int64) string {

@@ -132,12 +132,12 @@ type view struct {
 	timeline, iterations, steady bool
 	segments                     bool // a picture of its own
 
-	from, to int64  // ns; the timeline's stretch
-	fixed    bool   // the user chose it; otherwise it shrinks to where the data are
-	chosen   bool   // by time, not by iterations
-	columns  int    // pixel columns over the whole picture
-	stack    string // what the tensors are stacked by: "category", "phase", "kind"; empty for no stack
-	level    string // "allocated" where the picture is about what tensors hold; empty for the device level
+	from, to int64           // ns; the timeline's stretch
+	fixed    bool            // the user chose it; otherwise it shrinks to where the data are
+	chosen   bool            // by time, not by iterations
+	columns  int             // pixel columns over the whole picture
+	stack    string          // what the tensors are stacked by: "category", "phase", "kind"; empty for no stack
+	level    align.LevelKind // "allocated" where the picture is about what tensors hold; empty for the device level
 	o        Options
 
 	its    []*align.Iteration // those shown, in time order

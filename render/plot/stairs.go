@@ -16,7 +16,7 @@ type column struct {
 
 // stairs is a curve brought to pixel columns. However many events fall into a column, its lowest and highest level stay.
 type stairs struct {
-	kind    string
+	kind    align.LevelKind
 	before  int64 // level at the left edge
 	columns []column
 	low     int64 // lowest level in view

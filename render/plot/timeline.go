@@ -18,22 +18,22 @@ type lineLook struct {
 	dashes []float64
 }
 
-var looks = map[string]lineLook{
-	"device":    {"device", ink, nil},
-	"managed":   {"managed", color.RGBA{0xAA, 0x33, 0x77, 0xFF}, []float64{7, 2}},
-	"pinned":    {"pinned host", color.RGBA{0x00, 0x77, 0x5A, 0xFF}, []float64{3, 2}},
-	"pageable":  {"pageable host", color.RGBA{0x80, 0x80, 0x10, 0xFF}, []float64{1.5, 2}},
-	"allocated": {"allocated (tensors)", color.RGBA{0x00, 0x72, 0xB2, 0xFF}, []float64{4, 1.5}},
-	"reserved":  {"reserved by PyTorch", color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []float64{8, 1.5}},
-	"pool size": {"pool size", color.RGBA{0xB0, 0x4A, 0x00, 0xFF}, []float64{9, 2, 2, 2}},
-	"pool used": {"pool in use", color.RGBA{0x20, 0x60, 0xC0, 0xFF}, []float64{5, 2, 1.5, 2}},
+var looks = map[align.LevelKind]lineLook{
+	align.LevelDevice:    {"device", ink, nil},
+	align.LevelManaged:   {"managed", color.RGBA{0xAA, 0x33, 0x77, 0xFF}, []float64{7, 2}},
+	align.LevelPinned:    {"pinned host", color.RGBA{0x00, 0x77, 0x5A, 0xFF}, []float64{3, 2}},
+	align.LevelPageable:  {"pageable host", color.RGBA{0x80, 0x80, 0x10, 0xFF}, []float64{1.5, 2}},
+	align.LevelAllocated: {"allocated (tensors)", color.RGBA{0x00, 0x72, 0xB2, 0xFF}, []float64{4, 1.5}},
+	align.LevelReserved:  {"reserved by PyTorch", color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []float64{8, 1.5}},
+	align.LevelPoolSize:  {"pool size", color.RGBA{0xB0, 0x4A, 0x00, 0xFF}, []float64{9, 2, 2, 2}},
+	align.LevelPoolUsed:  {"pool in use", color.RGBA{0x20, 0x60, 0xC0, 0xFF}, []float64{5, 2, 1.5, 2}},
 }
 
-func look(kind string) lineLook {
+func look(kind align.LevelKind) lineLook {
 	if l, ok := looks[kind]; ok {
 		return l
 	}
-	return lineLook{clean(kind), faint, []float64{2, 1}}
+	return lineLook{clean(string(kind)), faint, []float64{2, 1}}
 }
 
 // axisMark is the width that a mark of the timeline's axis has to itself, in points of the layout.
@@ -387,7 +387,7 @@ func (pic *picture) peakMark(s stairs, a plotArea) {
 
 // topLabel names the highest level of a kind in view, its value and its place, and says where that lies on the picture;
 // below 0 where it is not known.
-func (pic *picture) topLabel(kind string, high int64, a plotArea) (label string, x vg.Length) {
+func (pic *picture) topLabel(kind align.LevelKind, high int64, a plotArea) (label string, x vg.Length) {
 	lv := pic.level(kind)
 	most, at, ok := pic.inView(kind)
 	switch {

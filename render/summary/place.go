@@ -1,70 +1,52 @@
 package summary
 
 import (
+	"fmt"
 	"sort"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
 )
-
-// AtStart stands for the peak phase of an iteration whose level never rose above its start.
-const AtStart = "at its start"
-
-// PeakPhase is the path of the innermost phase in which the iteration's device level was highest; OtherPhase where that
-// was in none, AtStart where the level did not rise, and empty where the iteration has no phases.
-func PeakPhase(it *align.Iteration) string {
-	if it.Memory.Need == 0 && len(it.Phases) > 0 {
-		return AtStart
-	}
-	return phaseAt(it, "device", it.Memory.Peak, it.Memory.PeakAt)
-}
-
-// PeakPlace is the iteration and phase in which a level of the track was highest: nil and an empty path where that was
-// outside all iterations.
-func PeakPlace(t *align.Track, l *align.Level) (*align.Iteration, string) {
-	i := sort.Search(len(t.Iterations), func(i int) bool { return t.Iterations[i].End > l.PeakAt })
-	if i == len(t.Iterations) || t.Iterations[i].Start > l.PeakAt {
-		return nil, ""
-	}
-	it := &t.Iterations[i]
-	return it, phaseAt(it, l.Kind, l.Peak, l.PeakAt)
-}
-
-// phaseAt finds the innermost phase that has the given peak of a level at the given time. A phase that merely spans
-// the time, between two of its calls, has its own peak elsewhere and is passed over.
-func phaseAt(it *align.Iteration, kind string, peak, at int64) string {
-	if len(it.Phases) == 0 {
-		return ""
-	}
-	path, depth := align.OtherPhase, 0
-	for i := range it.Phases {
-		p := &it.Phases[i]
-		if p.Path == align.OtherPhase || p.Depth <= depth {
-			continue
-		}
-		if u := levelUse(&p.Use, kind); u != nil && u.Peak == peak && u.PeakAt == at {
-			path, depth = p.Path, p.Depth
-		}
-	}
-	return path
-}
-
-// levelUse is the use of the level of a kind; nil where the row has none.
-func levelUse(u *align.Use, kind string) *align.MemoryUse {
-	if kind == "device" {
-		return &u.Memory
-	}
-	for i := range u.Other {
-		if u.Other[i].Level == kind {
-			return &u.Other[i].MemoryUse
-		}
-	}
-	return nil
-}
 
 // thinned says which rows of a long list are shown.
 type thinned struct {
 	rows []int // places of the rows to show, rising
 	left int   // rows that are not shown
+}
+
+// gaps are the lines that stand for rows left out, by the place of the shown row that they stand before.
+func (t *thinned) gaps() map[int]string { return t.gapsWith("") }
+
+// gapsWith is gaps with something to say about the rows left out.
+func (t *thinned) gapsWith(note string) map[int]string {
+	out := map[int]string{}
+	for n, i := range t.rows {
+		if n > 0 && t.rows[n-1] != i-1 {
+			out[n] = fmt.Sprintf("… %s more%s", wording.Count(i-t.rows[n-1]-1), note)
+		}
+	}
+	return out
+}
+
+// places are the first n places.
+func places(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// thinFailed chooses which of n failed allocations to show: the first tell how it began, the last what ended the run.
+func thinFailed(n int) thinned {
+	var t thinned
+	for i := range n {
+		if n <= 2*textFailed+1 || i < textFailed || i >= n-textFailed {
+			t.rows = append(t.rows, i)
+		}
+	}
+	t.left = n - len(t.rows)
+	return t
 }
 
 // thin chooses which of many iterations to show: the first and last few, the one with the highest peak with its

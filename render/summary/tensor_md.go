@@ -2,31 +2,22 @@ package summary
 
 import (
 	"fmt"
-	"strconv"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 // inferred says under a table that its iterations were not annotated.
 func (m *markdown) inferred(t *align.Track) {
-	if s := InferredNote(t); s != "" {
+	if s := phrase.Inferred(t); s != "" {
 		m.line("")
-		m.line("*(" + md(s) + ")*")
+		m.line("*(" + wording.Markdown(s) + ")*")
 	}
 }
-
-// levelBytes is a figure of a level; n/a where the row does not have the level.
-func levelBytes(u *align.MemoryUse, get func(*align.MemoryUse) int64) string {
-	if u == nil {
-		return "n/a"
-	}
-	return wording.Bytes(get(u))
-}
-
-func peakOf(u *align.MemoryUse) int64 { return u.Peak }
-func needOf(u *align.MemoryUse) int64 { return u.Need }
 
 // tensors writes what printer.tensors does.
 func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
@@ -38,148 +29,94 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 		}
 		return
 	}
-	if HasTensorLevels(t) {
-		m.levels(t)
+	if t.HasTensorLevels() {
+		m.levels(rep, t)
 	}
 	m.head(3, "Tensors")
-	m.line(md(TensorsText(ten)) + ".")
-	if s := ClockText(ten.Clock); s != "" {
-		m.line("Clock: " + md(s) + ".")
+	m.line(wording.Markdown(phrase.Tensors(ten)) + ".")
+	if s := phrase.Clock(ten.Clock); s != "" {
+		m.line("Clock: " + wording.Markdown(s) + ".")
 	}
-	if s := SettingsText(ten); s != "" {
-		m.line("Allocator settings: " + md(s) + ".")
+	if s := phrase.Settings(ten); s != "" {
+		m.line("Allocator settings: " + wording.Markdown(s) + ".")
 	}
 	m.line("")
-	m.begin(1, "Category", "Highest in steady iterations", "At the peak", "Share of it")
-	for _, c := range ten.Categories {
-		m.row(md(c.Name), wording.Bytes(c.Max), wording.Bytes(c.AtPeak), shareText(c.AtPeak, ten.Peak.Bytes))
-	}
-	if s := UnknownText(ten); s != "" {
+	markdownTable(m, tables.Categories.Columns(tables.Markdown), tables.MeasuredCategories(t), nil)
+	if s := phrase.Unknown(ten); s != "" {
 		m.line("")
-		m.line("*(" + md(s) + ")*")
+		m.line("*(" + wording.Markdown(s) + ")*")
 	}
 	m.inferred(t)
 	if t.Theory != nil {
 		m.line("")
 		m.theory(t)
 	}
-	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), md(holdingPlace(t, &ten.Peak))))
-	m.holding(&ten.Peak)
+	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), wording.Markdown(phrase.At(t, ten.Peak.Iteration, ten.Peak.Phase))))
+	m.holding(rep, t, &ten.Peak)
 	m.inferred(t)
 	if n := len(ten.Failures); n > 0 {
 		m.head(3, fmt.Sprintf("Requests that could not be served (%d)", n))
-		var caches []*align.Cache
-		for i := range ten.Failures[max(n-textFailures, 0):] {
-			if c := ten.Failures[max(n-textFailures, 0)+i].Cache; c != nil {
-				caches = append(caches, c)
-			}
-		}
-		m.caches(rep, t, caches)
+		m.caches(t, tables.FailedCaches(rep.Report, t, last(ten.Failures, textFailures)))
 		m.line("")
 		m.line(fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(ten.Failures[n-1].Bytes)))
 		m.line("")
-		m.holding(&ten.Failures[n-1])
+		m.holding(rep, t, &ten.Failures[n-1])
 	}
-	m.outside(t)
+	m.outside(rep, t)
 	if ten.AtReserved != nil {
 		m.head(3, "Fragmentation of the cache")
-		m.line(md(FragmentationText(t)))
-		var list []*align.Cache
-		for i := range ten.Growth {
-			if c := &ten.Growth[i]; c.Misfit() {
-				list = append(list, c)
-			}
-		}
-		if len(list) > 0 {
+		m.line(wording.Markdown(phrase.Fragmentation(t)))
+		if list := misfits(rep, t); len(list) > 0 {
 			m.line("")
-			m.caches(rep, t, list[max(len(list)-textMisfits, 0):])
+			m.caches(t, last(list, textMisfits))
 		}
 	}
 }
 
-func (m *markdown) levels(t *align.Track) {
+func (m *markdown) levels(rep *findings.Report, t *align.Track) {
 	if len(t.Iterations) > 0 {
 		m.head(3, "Three levels of each iteration")
-		m.begin(2, "Iteration", "Allocated peaks in", "Allocated peak", "Allocated need", "Reserved peak", "Reserved need", "Traced peak", "Traced need",
-			"Unused at end", "Outside at end", "Note")
 		show := thin(t.Iterations, textIterations)
-		for n, i := range show.rows {
-			it := &t.Iterations[i]
-			if n > 0 && show.rows[n-1] != i-1 {
-				m.row(append([]string{fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))}, make([]string, 10)...)...)
-			}
-			a, r := levelUse(&it.Use, "allocated"), levelUse(&it.Use, "reserved")
-			unused, outside, ok := LevelGaps(&it.Use)
-			m.row(md(it.Name), md(LevelPeakPhase(it, "allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
-				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, wording.Bytes(unused)), known(ok, wording.Bytes(outside)), Flags(it))
-		}
+		markdownTable(m, tables.TensorLevels.Columns(tables.Markdown), stepsOf(rep, t, &show), show.gaps())
 		m.inferred(t)
 	}
 	if len(t.Phases) > 0 {
 		m.head(3, "Three levels of each phase (highest over the steady iterations)")
-		m.begin(1, "Phase", "Allocated peak", "Allocated need", "Allocated net (median)", "Reserved peak", "Reserved need", "Traced peak", "Traced need")
-		for i := range t.Phases {
-			p := &t.Phases[i]
-			a, r, net := levelUse(&p.Max, "allocated"), levelUse(&p.Max, "reserved"), "n/a"
-			if u := levelUse(&p.Median, "allocated"); u != nil {
-				net = wording.SignedBytes(u.Net)
-			}
-			name := md(p.Path)
-			if p.Inferred {
-				name += " (inferred)"
-			}
-			m.row(name, levelBytes(a, peakOf), levelBytes(a, needOf), net, levelBytes(r, peakOf), levelBytes(r, needOf), m.bytes(p.Max.Memory.Peak), m.bytes(p.Max.Memory.Need))
-		}
+		markdownTable(m, tables.TensorPhases.Columns(tables.Markdown), tables.AllRows(rep.Report, t, t.Phases), nil)
 	}
 }
 
 func (m *markdown) theory(t *align.Track) {
-	m.line(md("Theory: " + TheoryText(t.Theory) + "."))
+	m.line(wording.Markdown("Theory: " + phrase.Theory(t.Theory) + "."))
 	m.line("")
-	m.begin(1, "Category", "Theory", "Bytes", "Measured", "Difference", "Likely")
-	for _, b := range BesideTheory(t) {
-		m.row(b.Category, b.Formula, countText(b.Expected), known(b.Known, countText(b.Measured)), known(b.Known, signedCount(b.Difference())), md(b.Note))
-	}
+	markdownTable(m, tables.Theory.Columns(tables.Markdown), tables.ExpectedCategories(t), nil)
 }
 
-func (m *markdown) holding(h *align.Holding) {
-	m.begin(2, "By", "Name", "Blocks", "Bytes", "Share")
-	for _, g := range ShareGroups(h) {
-		for _, s := range topShares(g.Shares, textShares) {
-			m.row(g.By, md(s.Name), strconv.Itoa(s.Blocks), wording.Bytes(s.Bytes), shareText(s.Bytes, h.Bytes))
-		}
+func (m *markdown) holding(rep *findings.Report, t *align.Track, h *tensor.Holding) {
+	var rows []*tables.Row[tables.Holder]
+	for _, g := range phrase.ShareGroups(h) {
+		rows = append(rows, tables.Holders(rep.Report, t, h, g, textShares)...)
 	}
+	markdownTable(m, tables.HolderTable.Columns(tables.Markdown), rows, nil)
 }
 
-func (m *markdown) caches(rep *findings.Report, t *align.Track, list []*align.Cache) {
-	m.begin(1, "In", "At", "Request", "Free", "Largest free", "Stuck", "Allocated", "Reserved", "Free on the card")
-	for _, c := range list {
-		device := ""
-		if c.DeviceFree > 0 {
-			device = wording.Bytes(c.DeviceFree)
-		}
-		m.row(md(cachePlace(t, c)), wording.Duration(c.Time-rep.Source.Start), known(c.Request > 0, wording.Bytes(c.Request)), wording.Bytes(c.Free), wording.Bytes(c.LargestFree),
-			wording.Bytes(c.Stuck), wording.Bytes(c.Allocated), wording.Bytes(c.Reserved), device)
-	}
+func (m *markdown) caches(t *align.Track, rows []*tables.Row[tables.Cache]) {
+	markdownTable(m, tables.Caches.Columns(tables.Markdown), rows, nil)
 	m.inferred(t)
 }
 
-func (m *markdown) outside(t *align.Track) {
+func (m *markdown) outside(rep *findings.Report, t *align.Track) {
 	o := t.Tensors.Outside
 	if o == nil {
 		return
 	}
 	m.head(3, "Memory outside PyTorch")
-	m.line(md(OutsideText(o)))
+	m.line(wording.Markdown(phrase.Outside(o)))
 	list, _ := topTakers(o)
 	if len(list) == 0 {
 		return
 	}
 	m.line("")
-	m.begin(2, "Call", "In", "Blocks", "Taken", "Live at the end")
-	for i := range list {
-		x := &list[i]
-		m.row(known(x.Call != "", md(x.Call)), md(takerPlace(t, x)), strconv.Itoa(x.Blocks), wording.Bytes(x.Bytes), wording.Bytes(x.Live))
-	}
+	markdownTable(m, tables.Takers.Columns(tables.Markdown), tables.AllRows(rep.Report, t, list), nil)
 	m.inferred(t)
 }

@@ -3,12 +3,12 @@ package workbook
 import (
 	"strings"
 
-	"nsysmem/align"
-	"nsysmem/render/summary"
+	"nsysmem/align/whatif"
+	"nsysmem/render/phrase"
 )
 
 // whatIf adds the sheets that compare settings of the allocator, behind all others; none where nothing was compared.
-func (b *book) whatIf(list []*align.WhatIf) error {
+func (b *book) whatIf(list []*whatif.Comparison) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -19,7 +19,7 @@ func (b *book) whatIf(list []*align.WhatIf) error {
 }
 
 // whatIfTrack takes the columns that say whose settings a row is about.
-func (r *row) whatIfTrack(w *align.WhatIf) {
+func (r *row) whatIfTrack(w *whatif.Comparison) {
 	if w.Track == nil {
 		r.none()
 		r.int(int64(w.Device))
@@ -28,9 +28,9 @@ func (r *row) whatIfTrack(w *align.WhatIf) {
 	r.track(w.Track)
 }
 
-func whatIfTable(list []*align.WhatIf) *table {
+func whatIfTable(list []*whatif.Comparison) *table {
 	type line struct {
-		w *align.WhatIf
+		w *whatif.Comparison
 		i int
 	}
 	var lines []line
@@ -55,7 +55,7 @@ func whatIfTable(list []*align.WhatIf) *table {
 			s := &w.Settings[lines[i].i]
 			r.whatIfTrack(w)
 			r.int(int64(lines[i].i + 1))
-			r.text(summary.ConfText(s.Conf))
+			r.text(phrase.Conf(s.Conf))
 			var is []string
 			if s.IsRecorded {
 				is = append(is, "recorded")
@@ -74,18 +74,18 @@ func whatIfTable(list []*align.WhatIf) *table {
 			r.mib(limited, w.Capacity)
 			r.intIf(limited, int64(s.Failed()))
 			if s.Failed() > 0 {
-				r.text(summary.MomentText(w, &s.Limited.Failures[0].Moment))
+				r.text(phrase.Moment(w, &s.Limited.Failures[0].Moment))
 			} else {
 				r.none()
 			}
-			r.text(summary.MomentText(w, &s.Peak))
-			for _, a := range []*align.Apart{s.First, s.Most} {
+			r.text(phrase.Moment(w, &s.Peak))
+			for _, a := range []*whatif.Apart{s.First, s.Most} {
 				if a == nil {
 					r.none()
 					r.none()
 					continue
 				}
-				r.text(summary.PlaceText(w, &a.Moment))
+				r.text(phrase.ShortMoment(w, &a.Moment))
 				r.mib(true, a.Reserved-a.Base)
 			}
 			r.int(s.PeakReserved)
@@ -100,11 +100,11 @@ func whatIfTable(list []*align.WhatIf) *table {
 }
 
 // whatIfIterations has a row for each iteration and, for each setting, a column with the highest reserved level in it.
-func whatIfIterations(list []*align.WhatIf) *table {
+func whatIfIterations(list []*whatif.Comparison) *table {
 	var confs []string
 	at := map[string]int{}
 	type line struct {
-		w *align.WhatIf
+		w *whatif.Comparison
 		i int
 	}
 	var lines []line
@@ -128,7 +128,7 @@ func whatIfIterations(list []*align.WhatIf) *table {
 	}
 	first := len(t.cols)
 	for _, c := range confs {
-		t.cols = append(t.cols, column{head: summary.ConfText(c) + " (MiB)", as: asMiB})
+		t.cols = append(t.cols, column{head: phrase.Conf(c) + " (MiB)", as: asMiB})
 	}
 	t.scales = []scale{{first: first, last: len(t.cols) - 1}}
 	t.fill = func(i int, r *row) {

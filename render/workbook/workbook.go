@@ -14,13 +14,14 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/align/whatif"
+	"nsysmem/render/phrase"
 )
 
 // Options say how to write a workbook.
 type Options struct {
-	TempDir string          // where long sheets are kept while they are made; empty for the system's folder
-	WhatIf  []*align.WhatIf // comparisons of the allocator's settings, one a track; nil for no such sheets
+	TempDir string               // where long sheets are kept while they are made; empty for the system's folder
+	WhatIf  []*whatif.Comparison // comparisons of the allocator's settings, one a track; nil for no such sheets
 }
 
 // Write writes the workbook of a report that was analyzed with Options.Blocks and Options.Kernels. The same report gives
@@ -102,7 +103,7 @@ func missing(rep *findings.Report, collected bool, what, none string) string {
 	if collected {
 		return none
 	}
-	for _, g := range summary.Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		if g.What == what {
 			return "n/a: " + what + " not collected; " + g.How
 		}

@@ -1,0 +1,181 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// An Output is a format that tables are written in.
+type Output uint8
+
+// The outputs.
+const (
+	Terminal Output = iota
+	Markdown
+	CSV
+	JSON
+	Workbook
+	BatchWorkbook // the workbook that compares many reports
+	Parquet
+	outputs
+)
+
+// A Table is a choice of columns for each output, in the order in which they stand there; none where the output does not
+// have the table.
+type Table[R any] struct {
+	views [outputs][]Column[R]
+}
+
+// Columns are the columns that an output shows, from left to right, each with the head that it has there.
+func (t Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
+
+// Views say for some outputs which columns of a catalogue they show: their keys in order, parted by commas. A key may be
+// followed by
+//
+//	!          whole bytes or nanoseconds, where Bytes and Time are rounded
+//	~          several lines, where Words take one
+//	:3 or :3/10  the rank 3 and the least width of 10 of Column
+//	=head      another head in this output; with == in workbooks too without the unit behind it
+//
+// such as "name:12/10, peak_bytes, need_bytes:4, flags=note".
+type Views map[Output]string
+
+// define makes tables of the columns of a catalogue. It panics where a view is not well made, which is a fault of this
+// package and not of a report.
+//
+// A column that none of the views names is shown by all of them, behind those that they name, unless it is Named.
+func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
+	place := make(map[string]int, len(catalogue))
+	for i, c := range catalogue {
+		if _, twice := place[c.Key]; twice || c.Key == "" {
+			panic(fmt.Sprintf("tables: key %q is missing or stands twice", c.Key))
+		}
+		place[c.Key] = i
+	}
+	named := make([]bool, len(catalogue))
+	out := make([]Table[R], len(tables))
+	for i, views := range tables {
+		for o, text := range views {
+			for item := range strings.SplitSeq(text, ",") {
+				key, pick := parse(strings.TrimSpace(item))
+				k, ok := place[key]
+				if !ok {
+					panic(fmt.Sprintf("tables: view %q: no column %q", text, key))
+				}
+				named[k] = true
+				out[i].views[o] = append(out[i].views[o], show(catalogue[k], o, pick))
+			}
+		}
+	}
+	for k, c := range catalogue {
+		if named[k] || c.Named {
+			continue
+		}
+		for i, views := range tables {
+			for o := range views {
+				out[i].views[o] = append(out[i].views[o], show(c, o, pick{rank: newRank}))
+			}
+		}
+	}
+	return out
+}
+
+// newRank is the rank of a column that a view does not name: where the width is short it is left out before all others.
+const newRank = 99
+
+// A pick is what a view says of a column.
+type pick struct {
+	whole     bool
+	long      bool
+	rank, min int
+	head      *string // nil for the column's own
+}
+
+func parse(item string) (key string, p pick) {
+	key, head, has := strings.Cut(item, "=")
+	if has {
+		p.head = &head
+	}
+	key, layout, _ := strings.Cut(key, ":")
+	if layout != "" {
+		rank, least, _ := strings.Cut(layout, "/")
+		p.rank, p.min = number(rank), number(least)
+	}
+	key, p.whole = strings.CutSuffix(key, "!")
+	key, p.long = strings.CutSuffix(key, "~")
+	return key, p
+}
+
+func number(s string) int {
+	if s == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(fmt.Sprintf("tables: view: %v", err))
+	}
+	return n
+}
+
+// show is a column as an output has it.
+func show[R any](c Column[R], o Output, p pick) Column[R] {
+	c.Rank, c.Min = p.rank, p.min
+	if p.long {
+		c.Unit = Long
+	}
+	if p.whole {
+		c.Bar = false
+		switch c.Unit {
+		case Bytes:
+			c.Unit = Whole
+		case Change:
+			c.Unit = WholeChange
+		case Time, Short:
+			c.Unit = WholeNS
+		}
+	}
+	switch o {
+	case CSV:
+		c.Head = c.Key
+		if c.Group != "" && !strings.HasPrefix(c.Key, c.Group+"_") {
+			c.Head = c.Group + "_" + c.Key
+		}
+	case JSON, Parquet:
+		c.Head = c.Key
+	case Markdown:
+		c.Head = capital(c.Head)
+	case Workbook, BatchWorkbook:
+		c.Head = capital(c.Head) + remark(unitNames[c.Unit], c.Of)
+	}
+	if p.head != nil {
+		whole := false
+		c.Head, whole = strings.CutPrefix(*p.head, "=")
+		if !whole && (o == Workbook || o == BatchWorkbook) {
+			c.Head += remark(unitNames[c.Unit], c.Of)
+		}
+	}
+	return c
+}
+
+// unitNames are the units that the heads of workbooks name: a cell there is a bare number.
+var unitNames = map[Unit]string{Bytes: "MiB", Change: "MiB", Whole: "bytes", WholeChange: "bytes",
+	Time: "ms", Short: "µs", WholeNS: "ns", Percent: "%", Rate: "GiB/s"}
+
+// remark is what stands behind a head, such as " (MiB, max)".
+func remark(parts ...string) string {
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// capital is s with a capital first letter. Heads are plain ASCII there.
+func capital(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}
