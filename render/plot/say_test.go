@@ -159,20 +159,11 @@ func TestShorterTitles(t *testing.T) {
 			t.Errorf("%g: a title is missing or cut", w)
 		}
 	}
-	h := head{title: "A long title"}
-	h.shorter = []string{"A title"}
-	h.add(" (axis does not start at 0)", " (cut)")
-	if h.title != "A long title (axis does not start at 0)" || strings.Join(h.shorter, "|") != "A long title (cut)|A title (cut)" {
-		t.Errorf("%+v", h)
-	}
 }
 
 func TestWords(t *testing.T) {
-	if got := strings.Join(wordsOf("it holds 3 MiB (22.5 %), at 4 ms."), "|"); got != "it|holds|3 MiB|(22.5 %),|at|4 ms." {
-		t.Error(got)
-	}
 	for s, want := range map[string]string{"short": "short", "one two, three four five": "one two …", "abcdefghijklmnopqrstuvwxyz": "abcdefghij …"} {
-		if got := short2(s, 12); got != want {
+		if got := brief(s, 12); got != want {
 			t.Errorf("%q is cut to %q, want %q", s, got, want)
 		}
 	}
@@ -181,23 +172,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestAxisAndClockAgree: a time in a sentence has the unit of the axis and is finer than its marks.
-func TestAxisAndClockAgree(t *testing.T) {
-	for _, c := range []struct {
-		from, to int64
-		unit     string
-		title    string
-	}{
-		{470 * ms, 520 * ms, "ms", "time (ms) x"},
-		{11_620 * ms, 11_690 * ms, "s", "time (s) x"},
-		{0, 1_370_000, "ms", "time (ms) x"},
-		{11_684*ms + 123_456, 11_684*ms + 223_456, "µs", "time (µs) after 11.6841 s"},
-	} {
-		a := newTimeAxis(c.from, c.to, 0, 0, 10)
-		if a.unit != c.unit || a.title("x") != c.title || len(a.ticks) < 4 {
-			t.Errorf("%d to %d: %+v, %q", c.from, c.to, a, a.title("x"))
-		}
-	}
+// TestClock: a time in a sentence has the unit of the axis and is finer than its marks.
+func TestClock(t *testing.T) {
 	for _, c := range []struct {
 		ns, step int64
 		unit     string
@@ -358,7 +334,7 @@ func TestAmong(t *testing.T) {
 		for _, tr := range c.tracks {
 			rep.Tracks = append(rep.Tracks, &align.Track{PID: tr[0], Device: tr[1]})
 		}
-		pic := &picture{rep: rep, track: rep.Tracks[len(rep.Tracks)-1]}
+		pic := &scene{rep: rep, names: names{track: rep.Tracks[len(rep.Tracks)-1]}}
 		if got := pic.among(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.tracks, got, c.want)
 		}
@@ -367,7 +343,7 @@ func TestAmong(t *testing.T) {
 
 // TestTakers: of several that took as much none is said to be the one that took most.
 func TestTakers(t *testing.T) {
-	pic := &picture{track: &align.Track{Iterations: []align.Iteration{{Index: 0}, {Index: 1}}}, word: "step"}
+	n := &names{track: &align.Track{Iterations: []align.Iteration{{Index: 0}, {Index: 1}}}, word: "step"}
 	took := func(call string, it int, phase string, n int64) align.Taker {
 		return align.Taker{Call: call, Iteration: it, Phase: phase, Blocks: 1, Bytes: n}
 	}
@@ -381,7 +357,7 @@ func TestTakers(t *testing.T) {
 		{[]align.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 1, "", 90), took("cudaMalloc", -1, "init", 9)}, ", most by cudaMalloc: 90 B in step 0, phase forward, 90 B in step 1."},
 		{[]align.Taker{took("cudaMalloc", 0, "forward", 90), took("cuMemCreate", -1, "init", 90)}, ", most: 90 B by cudaMalloc in step 0, phase forward, 90 B by cuMemCreate in range init."},
 	} {
-		if got := pic.outsideText(&align.Outside{Bytes: 180, Peak: 180, Takers: c.takers}); got != "Outside PyTorch: 180 B"+c.want {
+		if got := n.outside(&align.Outside{Bytes: 180, Peak: 180, Takers: c.takers}); got != "Outside PyTorch: 180 B"+c.want {
 			t.Errorf("%v: %q, want %q", c.takers, got, c.want)
 		}
 	}
@@ -416,7 +392,7 @@ func TestStuck(t *testing.T) {
 		{[]align.MapSegment{empty}, 0, ""},
 	} {
 		m := &segmentMap{segments: c.segments}
-		m.count(&source{})
+		m.count(&stack{})
 		if got := m.stuckText(); m.stuck != c.stuck*mib || !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("stuck %d MiB, %q, want %d, %q", m.stuck/mib, got, c.stuck, c.want)
 		}

@@ -13,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"gonum.org/v1/plot/vg"
-
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/nsysdb"
+	"nsysmem/render/plot/internal/canvas"
 	"nsysmem/torchmem"
 )
 
@@ -84,10 +83,10 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 	r := record(t, "cnn_default", align.Options{})
 	ten := r.track.Tensors
 	for _, by := range []string{"category", "phase"} {
-		pic := &picture{rep: r.rep, track: r.track, palette: newPalette(r.track), view: &view{stack: by, from: r.rep.Source.Start, to: r.rep.Source.End}}
-		ts := linear(r.track.Iterations[0].Start, r.track.Iterations[3].End)
+		stack := newStack(r.track, newPalette(r.track), &view{stack: by, from: r.rep.Source.Start, to: r.rep.Source.End})
+		ts := canvas.Linear(r.track.Iterations[0].Start, r.track.Iterations[3].End)
 		const n = 700
-		s := pic.newSource().stack(ts, n)
+		s := stack.columns(ts, n)
 		want := make([]int64, n)
 		level, at := ten.Replay.StartAllocated, 0
 		raise := func(to int) {
@@ -95,7 +94,7 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 				want[at+1] = level
 			}
 		}
-		from, to := ts.segments[0].from, ts.segments[0].to
+		from, to := r.track.Iterations[0].Start, r.track.Iterations[3].End
 		for _, step := range ten.Replay.Steps {
 			when := ten.ReportTime(step.Time)
 			if when > to {
@@ -106,7 +105,7 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 				want[0] = level
 				continue
 			}
-			raise(min(int(ts.frac(when)*n), n-1))
+			raise(min(int(ts.Frac(when)*n), n-1))
 			level = step.Allocated
 			want[at] = max(want[at], level)
 		}
@@ -146,10 +145,10 @@ func TestStackByTime(t *testing.T) {
 			ten.Blocks = append(ten.Blocks, b)
 		}
 		track := &align.Track{Tensors: ten}
-		pic := &picture{track: track, palette: newPalette(track), view: &view{stack: "category", to: 60}}
+		stack := newStack(track, newPalette(track), &view{stack: "category", to: 60})
 		n := 1 + rng.IntN(90)
-		ts := linear(int64(round), 50)
-		s := pic.newSource().stack(ts, n)
+		ts := canvas.Linear(int64(round), 50)
+		s := stack.columns(ts, n)
 		live := func(b *align.TensorBlock, at int64, afterFrees bool) bool { // just after the allocations of a stamp, or its frees
 			born := b.Start == align.Never || b.Start <= at
 			dead := b.End != align.Never && (b.End < at || afterFrees && b.End == at)
@@ -169,7 +168,7 @@ func TestStackByTime(t *testing.T) {
 			// The column's level is the highest of those just before it and after each stamp within.
 			var most int64
 			for at := int64(-2); at <= 50; at++ {
-				if c := min(int(ts.frac(at)*float64(n)), n-1); at < ts.segments[0].from || c < i {
+				if c := min(int(ts.Frac(at)*float64(n)), n-1); at < int64(round) || c < i {
 					most, _ = sum(at, true)
 				} else if c == i {
 					a, _ := sum(at, false)
@@ -201,9 +200,9 @@ func TestStackSpeed(t *testing.T) {
 		ten.Blocks[i] = align.TensorBlock{Start: int64(i) * 10, End: int64(i)*10 + int64(i%977)*100, Counted: int64(i%1000) + 1, Category: align.CategoryNames[i%8], Iteration: -1}
 	}
 	track := &align.Track{Tensors: ten}
-	pic := &picture{track: track, palette: newPalette(track), view: &view{stack: "category", to: n * 10}}
+	stack := newStack(track, newPalette(track), &view{stack: "category", to: n * 10})
 	began := time.Now()
-	s := pic.newSource().stack(linear(0, n*10), 1500)
+	s := stack.columns(canvas.Linear(0, n*10), 1500)
 	if d := time.Since(began); d > 5*time.Second {
 		t.Errorf("%d blocks took %v", n, d)
 	}
@@ -334,7 +333,7 @@ func TestSegmentMap(t *testing.T) {
 	}
 	for _, o := range []Options{{At: "reserved", Size: Size{W: 500, H: 300}}, {At: "time", AtTime: r.track.Iterations[2].Start, Size: Size{W: 500, H: 300}}, {At: "time", AtTime: 6_799 * ms}, {Stack: "phase", Size: Size{W: 500, H: 300}}, {Size: Size{W: 300, H: 200}}, {Size: Size{W: 120, H: 2000}}} {
 		o.View, o.noScan = "segments", true
-		if img := decode(t, r.draw(t, "png", o)); count(img, white) == img.Bounds().Dx()*img.Bounds().Dy() {
+		if img := decode(t, r.draw(t, "png", o)); count(img, canvas.White) == img.Bounds().Dx()*img.Bounds().Dy() {
 			t.Errorf("%+v: nothing is drawn", o)
 		}
 	}
@@ -478,7 +477,7 @@ func TestShelves(t *testing.T) {
 			segs = append(segs, &align.MapSegment{Addr: uint64(i) << 40, Size: size})
 		}
 		n := 1 + rng.IntN(15)
-		const w, gap = vg.Length(900), vg.Length(2)
+		const w, gap = canvas.Length(900), canvas.Length(2)
 		rows, perByte := fitShelves(segs, w, gap, n)
 		if len(rows) > n {
 			t.Fatalf("round %d: %d rows of %d", round, len(rows), n)
@@ -486,12 +485,12 @@ func TestShelves(t *testing.T) {
 		placed := int64(0)
 		next := map[*align.MapSegment]int64{}
 		for _, row := range rows {
-			end := vg.Length(0)
+			end := canvas.Length(0)
 			for _, p := range row.parts {
 				if p.x < end-0.01 {
 					t.Fatalf("round %d: parts overlap", round)
 				}
-				end = p.x + vg.Length(float64(p.to-p.from)*perByte)
+				end = p.x + canvas.Length(float64(p.to-p.from)*perByte)
 				if end > w+0.5 {
 					t.Fatalf("round %d: a part ends at %g of %g", round, end, w)
 				}

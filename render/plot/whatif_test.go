@@ -99,8 +99,8 @@ func TestWhatIfMarks(t *testing.T) {
 			t.Errorf("%q stops between %d and %d", s.Conf, low, high)
 		}
 	}
-	if a, b := &w.Settings[0], &w.Settings[4]; apart(a, b) != apart(b, a) || apart(a, b) != b.Most.Reserved-b.Most.Base || apart(a, a) != 0 {
-		t.Errorf("%d and %d apart, most %+v", apart(a, b), apart(b, a), b.Most)
+	if a, b := &w.Settings[0], &w.Settings[4]; difference(a, b) != difference(b, a) || difference(a, b) != b.Most.Reserved-b.Most.Base || difference(a, a) != 0 {
+		t.Errorf("%d and %d apart, most %+v", difference(a, b), difference(b, a), b.Most)
 	}
 }
 

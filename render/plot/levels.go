@@ -1,0 +1,223 @@
+package plot
+
+import (
+	"image/color"
+	"strconv"
+
+	"nsysmem/align"
+	"nsysmem/internal/wording"
+	"nsysmem/render/plot/internal/canvas"
+)
+
+// lineLook is how the line of a kind of level looks. Each has dashes of its own.
+type lineLook struct {
+	label  string
+	color  color.RGBA
+	dashes []float64
+}
+
+var looks = map[string]lineLook{
+	"device":    {"device", canvas.Ink, nil},
+	"managed":   {"managed", color.RGBA{0xAA, 0x33, 0x77, 0xFF}, []float64{7, 2}},
+	"pinned":    {"pinned host", color.RGBA{0x00, 0x77, 0x5A, 0xFF}, []float64{3, 2}},
+	"pageable":  {"pageable host", color.RGBA{0x80, 0x80, 0x10, 0xFF}, []float64{1.5, 2}},
+	"allocated": {"allocated (tensors)", color.RGBA{0x00, 0x72, 0xB2, 0xFF}, []float64{4, 1.5}},
+	"reserved":  {"reserved by PyTorch", color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []float64{8, 1.5}},
+	"pool size": {"pool size", color.RGBA{0xB0, 0x4A, 0x00, 0xFF}, []float64{9, 2, 2, 2}},
+	"pool used": {"pool in use", color.RGBA{0x20, 0x60, 0xC0, 0xFF}, []float64{5, 2, 1.5, 2}},
+}
+
+func look(kind string) lineLook {
+	if l, ok := looks[kind]; ok {
+		return l
+	}
+	return lineLook{clean(kind), canvas.Faint, []float64{2, 1}}
+}
+
+// Lines of one level across a panel.
+var (
+	cardPen   = canvas.Pen{Width: 1.2, Color: card, Dashes: []float64{6, 3}}
+	theoryPen = canvas.Pen{Width: 1.2, Color: color.RGBA{0x11, 0x11, 0x11, 0xFF}, Dashes: []float64{1.2, 2.4}}
+)
+
+// lineWidth is that of levels, in points of the layout.
+const lineWidth = 1.2
+
+// What lies between the levels.
+var (
+	cacheGap   = color.RGBA{0xEC, 0xEE, 0xF0, 0xFF} // held by the allocator, by no tensor
+	outsideGap = color.RGBA{0xF2, 0xDE, 0xD2, 0xFF} // handed out by the driver, not to the allocator
+)
+
+// Parts of a panel's height, one in so many, below which something is not drawn, or not named.
+const (
+	tinyLine  = 500 // a line that would lie on the axis
+	tinyGap   = 250
+	tinyLayer = 300
+	tinyLevel = 64 << 10 // bytes; a line on the axis of a stack that is not even named
+)
+
+// levels are the lines of a panel over time.
+type levels struct {
+	lines            []*stairs
+	device, reserved *stairs // of lines; nil where they are not drawn as such
+	top              int64   // bytes; how high the panel goes, 0 where all lines are to be drawn
+}
+
+// levels brings those curves of a list that pick takes to n columns of a scale.
+func (s *scene) levels(curves []align.Curve, scale canvas.Scale, n int, pick func(*stairs) bool) levels {
+	var l levels
+	for i := range curves {
+		line := newStairs(&curves[i], scale, n)
+		if !pick(line) {
+			continue
+		}
+		l.lines = append(l.lines, line)
+		switch {
+		case line.kind == "device":
+			l.device = line
+		case line.kind == "reserved" && s.stack != nil:
+			l.reserved = line
+		}
+	}
+	return l
+}
+
+// highest is the highest level of all lines.
+func (l *levels) highest() int64 {
+	top := int64(0)
+	for _, s := range l.lines {
+		top = max(top, s.high)
+	}
+	return top
+}
+
+// tiny says that a line would lie on the axis.
+func (l *levels) tiny(s *stairs) bool { return s.kind != "device" && s.high < l.top/tinyLine }
+
+// obstacles are the lines that labels must not hide.
+func (l *levels) obstacles() []canvas.Obstacle {
+	out := make([]canvas.Obstacle, len(l.lines))
+	for i, s := range l.lines {
+		out[i] = s
+	}
+	return out
+}
+
+// gaps fills what lies between a stack and the levels over it; the stack is drawn over both.
+func (l *levels) gaps(c *canvas.Canvas, a canvas.Area) {
+	if l.device != nil {
+		l.device.area(c, a, outsideGap)
+	}
+	if l.reserved != nil {
+		l.reserved.area(c, a, cacheGap)
+	}
+}
+
+// gapEntries name the gaps that can be seen in a panel that goes up to top.
+func (s *scene) gapEntries(l *levels, top int64) []canvas.Entry {
+	if s.stack == nil {
+		return nil
+	}
+	var entries []canvas.Entry
+	seen := func(bytes int64) bool { return bytes > top/tinyGap }
+	if s.view.level != "" {
+		if l.reserved != nil {
+			entries = append(entries, canvas.Entry{Label: "unused cache", Sample: canvas.Swatch(cacheGap)})
+		}
+		if out := s.track.Tensors.Outside; out != nil && seen(out.Peak) {
+			entries = append(entries, canvas.Entry{Label: "outside PyTorch", Sample: canvas.Swatch(outsideGap)})
+		}
+		return entries
+	}
+	if l.device != nil && s.view.stack != "kind" && seen(l.device.high-s.stack.columns(s.scale, l.device.Columns()).high) {
+		entries = append(entries, canvas.Entry{Label: "static memory and arrays", Sample: canvas.Swatch(outsideGap)})
+	}
+	return entries
+}
+
+// lineEntries name the lines of a panel.
+func (s *scene) lineEntries(l *levels) []canvas.Entry {
+	var entries []canvas.Entry
+	for _, line := range l.lines {
+		look := look(line.kind)
+		label, width := look.label, lineWidth
+		if line.kind == "device" {
+			width = 1.8
+			if s.view.level != "" {
+				label = "device (all traced)"
+			}
+		}
+		if lv := s.level(line.kind); lv != nil && lv.Partial {
+			label += " (partial: at least)"
+		}
+		if l.tiny(line) {
+			if line.high < tinyLevel && s.stack != nil {
+				continue
+			}
+			label += ", at most " + wording.Bytes(line.high)
+		}
+		if line.dense() {
+			label += ", lowest to highest"
+		}
+		entries = append(entries, canvas.Entry{Label: label,
+			Sample: canvas.LineSample(canvas.Pen{Width: width, Color: look.color, Dashes: look.dashes})})
+	}
+	return entries
+}
+
+// Failed calls nearer than this share a cross, or a number, in points of the layout.
+const (
+	oneCross  = 1
+	oneNumber = 4
+)
+
+// crossPen draws the crosses of what failed.
+var crossPen = canvas.Pen{Width: 1.4, Color: failed}
+
+// crossSample is a sample of a legend: a cross, so many points of the layout right of the middle.
+func crossSample(right float64) func(*canvas.Canvas, canvas.Rect) {
+	return func(c *canvas.Canvas, r canvas.Rect) {
+		at := r.Mid()
+		at.X += c.Pt(right)
+		c.Cross(crossPen, at, c.Pt(3))
+	}
+}
+
+// failedEntries name the crosses, and the numbers under them where there are any.
+func (s *scene) failedEntries(c *canvas.Canvas, calls []*align.FailedAlloc) []canvas.Entry {
+	if len(calls) == 0 {
+		return nil
+	}
+	count := strconv.Itoa(len(calls))
+	if all := len(s.track.Failed); all > len(calls) {
+		count += " of " + strconv.Itoa(all)
+	}
+	entries := []canvas.Entry{{Label: "failed " + failedCall(s.track.Failed) + " (" + count + ")", Sample: crossSample(2)}}
+	x0, x1 := c.Pt(50), c.W-c.Pt(28) // about where the panel will be
+	x := func(f *align.FailedAlloc) canvas.Length { return x0 + (x1-x0)*canvas.Length(s.scale.Frac(f.Time)) }
+	for i := 1; i < len(calls); i++ {
+		if x(calls[i])-x(calls[i-1]) <= c.Pt(oneNumber) {
+			return append(entries, canvas.Entry{Label: "so many close together", Sample: func(c *canvas.Canvas, r canvas.Rect) {
+				c.Text("2×", r.Mid().X+c.Pt(2), r.Y0+c.Pt(0.5), canvas.Strong.In(failed).Centred())
+			}})
+		}
+	}
+	return entries
+}
+
+// failedCall names the calls that failed: one name where all have it.
+func failedCall(calls []align.FailedAlloc) string {
+	const several = "allocating calls"
+	name := ""
+	for i := range calls {
+		if name != "" && calls[i].Call != name {
+			return several
+		}
+		name = calls[i].Call
+	}
+	if name == "" {
+		return several
+	}
+	return clean(name)
+}
