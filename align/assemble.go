@@ -2,6 +2,7 @@ package align
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 
@@ -55,10 +56,7 @@ func (a *analysis) assemble() {
 		}
 		return x.TID < y.TID
 	})
-	a.findings()
-	slices.SortStableFunc(a.rep.Warnings, func(x, y Warning) int {
-		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Text, y.Text))
-	})
+	a.rep.Recording = a.recording()
 }
 
 // idle says that a track has no event. Rows read out of order make such tracks: a free names another device than its
@@ -97,8 +95,7 @@ func (a *analysis) trackReport(t *track) *Track {
 	a.ranges(out, p, uses)
 	a.failedAllocs(out, p)
 	if n := t.gpu.aside; n > 0 && len(out.Iterations) > 0 {
-		a.warnOf(out.PID, "aside", "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: they count for those ranges, in no iteration; --threads through gives them to the phase open at that time",
-			out.PID, out.Device, n)
+		a.warn(Warning{Code: Aside, PID: out.PID, Device: out.Device, Count: n})
 	}
 	out.Theory = theory(a.opts)
 	t.sortBlocks()
@@ -107,6 +104,9 @@ func (a *analysis) trackReport(t *track) *Track {
 		a.snapshotTensors(out, t)
 	case a.keepBlocks:
 		a.driverTensors(out, t)
+	}
+	if a.keepBlocks {
+		out.Stayed = a.stayed(out, t)
 	}
 	if a.opts.Blocks {
 		a.blocks(out, t)
@@ -146,22 +146,15 @@ func (a *analysis) device(out *Track, p *process) {
 // the track holds for rows.
 func (a *analysis) rowUses(t *track, out *Track, uses []*Use) {
 	p := t.proc
-	if a.rep.Collected.Memory && t.levels["device"] == nil {
-		l := newLevelSweep("device", p, endOrder(p.calls), a.firstTime)
+	if a.rep.Collected.Memory && t.levels[LevelDevice] == nil {
+		l := newLevelSweep(LevelDevice, p, endOrder(p.calls), a.firstTime)
 		l.finish()
-		t.levels["device"] = l
+		t.levels[LevelDevice] = l
 	}
-	names := make([]string, 0, len(t.levels))
-	for name := range t.levels {
-		names = append(names, name)
-	}
-	sort.Slice(names, func(i, j int) bool {
-		x, y := levelOrder(names[i]), levelOrder(names[j])
-		return x < y || x == y && names[i] < names[j]
-	})
-	others := max(0, len(names)-1)
-	if t.levels["device"] == nil {
-		others = len(names)
+	kinds := slices.SortedFunc(maps.Keys(t.levels), compareLevels)
+	others := len(kinds)
+	if t.levels[LevelDevice] != nil {
+		others--
 	}
 	if others > 0 {
 		store := make([]LevelUse, others*len(uses))
@@ -169,21 +162,21 @@ func (a *analysis) rowUses(t *track, out *Track, uses []*Use) {
 			u.Other = store[i*others : i*others : (i+1)*others]
 		}
 	}
-	for _, name := range names {
-		l := t.levels[name]
+	for _, kind := range kinds {
+		l := t.levels[kind]
 		if l.peakN == 0 { // never above what it started with
 			l.out.PeakAt = a.rep.Source.Start
 		}
 		out.Levels = append(out.Levels, l.out)
 		total := wholeTime(&l.out)
-		if name == "device" {
+		if kind == LevelDevice {
 			out.Total.Memory = total
 			l.rowMemory(p, func(r int32) *MemoryUse { return &uses[r].Memory })
 			continue
 		}
-		out.Total.Other = append(out.Total.Other, LevelUse{name, total})
+		out.Total.Other = append(out.Total.Other, LevelUse{kind, total})
 		for _, u := range uses {
-			u.Other = append(u.Other, LevelUse{Level: name})
+			u.Other = append(u.Other, LevelUse{Level: kind})
 		}
 		k := len(out.Total.Other) - 1
 		l.rowMemory(p, func(r int32) *MemoryUse { return &uses[r].Other[k].MemoryUse })
@@ -360,7 +353,7 @@ func (a *analysis) failedAllocs(out *Track, p *process) {
 	}
 	var levels []int64 // the device level at each failed call of the process
 	if len(p.tracks) > 0 && a.rep.Collected.Memory {
-		if l := p.tracks[0].levels["device"]; l != nil {
+		if l := p.tracks[0].levels[LevelDevice]; l != nil {
 			levels = l.markAt
 		}
 	}

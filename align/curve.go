@@ -8,13 +8,13 @@ import (
 )
 
 // Curves reads the levels of a report once more, for pictures: for each window one curve a level that has events, in
-// the order of Track.Levels, then "pool size" and "pool used" where there are pools. Every event of the window is a
+// the order of Track.Levels, then LevelPoolSize and LevelPoolUsed where there are pools. Every event of the window is a
 // point, or, where there are more of them than Window.Points, each stretch of time that has events is one point with the
 // lowest and highest level in it.
 func Curves(ctx context.Context, db *nsysdb.DB, rep *Report, windows []Window) ([][]Curve, error) {
 	d := &drawing{rep: rep, windows: make([]*drawnWindow, len(windows))}
 	for i, w := range windows {
-		d.windows[i] = &drawnWindow{Window: w, curves: make(map[string]*drawnCurve)}
+		d.windows[i] = &drawnWindow{Window: w, curves: make(map[LevelKind]*drawnCurve)}
 	}
 	if db.Has(nsysdb.MemoryUsage) {
 		var err error
@@ -24,7 +24,7 @@ func Curves(ctx context.Context, db *nsysdb.DB, rep *Report, windows []Window) (
 		err = d.read(ctx, db, false)
 		if errors.Is(err, errUnordered) {
 			for _, w := range d.windows {
-				w.curves = make(map[string]*drawnCurve)
+				w.curves = make(map[LevelKind]*drawnCurve)
 			}
 			err = d.read(ctx, db, true)
 		}
@@ -50,17 +50,17 @@ func (d *drawing) tensors(w *drawnWindow) {
 		}
 		r := t.Tensors.Replay
 		alloc, resv := r.StartAllocated, r.StartReserved
-		w.step("allocated", Never, alloc)
-		w.step("reserved", Never, resv)
+		w.step(LevelAllocated, Never, alloc)
+		w.step(LevelReserved, Never, resv)
 		for i := range r.Steps {
 			s := &r.Steps[i]
 			at := t.Tensors.ReportTime(s.Time)
 			if s.Allocated != alloc {
-				w.step("allocated", at, s.Allocated-alloc)
+				w.step(LevelAllocated, at, s.Allocated-alloc)
 				alloc = s.Allocated
 			}
 			if s.Reserved != resv {
-				w.step("reserved", at, s.Reserved-resv)
+				w.step(LevelReserved, at, s.Reserved-resv)
 				resv = s.Reserved
 			}
 		}
@@ -75,7 +75,7 @@ type drawing struct {
 
 type drawnWindow struct {
 	Window
-	curves map[string]*drawnCurve
+	curves map[LevelKind]*drawnCurve
 }
 
 // A drawnCurve is a curve while events come. Levels are relative to the baseline.
@@ -92,7 +92,7 @@ func (d *drawing) levels(w *drawnWindow) []Level {
 		if t.PID == w.PID && t.Device == w.Device {
 			out := append([]Level(nil), t.Levels...)
 			if t.Pool != nil {
-				out = append(out, Level{Kind: "pool size"}, Level{Kind: "pool used"})
+				out = append(out, Level{Kind: LevelPoolSize}, Level{Kind: LevelPoolUsed})
 			}
 			return out
 		}
@@ -119,7 +119,7 @@ func (w *drawnWindow) finish(levels []Level) []Curve {
 }
 
 // step moves a curve of the window to a level.
-func (w *drawnWindow) step(kind string, t, change int64) {
+func (w *drawnWindow) step(kind LevelKind, t, change int64) {
 	c := w.curves[kind]
 	if c == nil {
 		c = &drawnCurve{}
@@ -165,7 +165,7 @@ func (c *drawnCurve) thin(w *drawnWindow) {
 // A drawnBlock is a block that is live while curves are read.
 type drawnBlock struct {
 	bytes, device int64
-	kind          string
+	kind          LevelKind
 }
 
 type blockKey struct{ gpid, address int64 }
@@ -176,7 +176,7 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 	poolEvents := d.pools
 	var devices lastDevices
 	var same sameTime
-	step := func(gpid, device int64, kind string, t, change int64) {
+	step := func(gpid, device int64, kind LevelKind, t, change int64) {
 		for _, w := range d.windows {
 			if w.PID == nsysdb.PID(gpid) && w.Device == device {
 				w.step(kind, t, change)
@@ -248,7 +248,7 @@ func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
 }
 
 // pool follows the pools by what the memory events say of them.
-func (d *drawing) pool(pools map[blockKey]map[int64][2]int64, e *memEvent, step func(gpid, device int64, kind string, t, change int64)) {
+func (d *drawing) pool(pools map[blockKey]map[int64][2]int64, e *memEvent, step func(gpid, device int64, kind LevelKind, t, change int64)) {
 	k := blockKey{nsysdb.Process(e.gpid), e.device}
 	if pools[k] == nil {
 		pools[k] = make(map[int64][2]int64)
@@ -262,6 +262,6 @@ func (d *drawing) pool(pools map[blockKey]map[int64][2]int64, e *memEvent, step 
 		now[1] = e.poolUsed
 	}
 	pools[k][e.pool] = now
-	step(e.gpid, e.device, "pool size", e.time, now[0]-old[0])
-	step(e.gpid, e.device, "pool used", e.time, now[1]-old[1])
+	step(e.gpid, e.device, LevelPoolSize, e.time, now[0]-old[0])
+	step(e.gpid, e.device, LevelPoolUsed, e.time, now[1]-old[1])
 }

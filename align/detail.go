@@ -40,7 +40,7 @@ func (a *analysis) blocks(out *Track, t *track) {
 	p := t.proc
 	call := a.callNames(p)
 	peakN := int64(-1)
-	if l := t.levels["device"]; l != nil {
+	if l := t.levels[LevelDevice]; l != nil {
 		peakN = l.peakN
 	}
 	out.Blocks = make([]Block, 0, len(t.blocks))
@@ -54,10 +54,10 @@ func (a *analysis) blocks(out *Track, t *track) {
 			b.Stream = -1
 		}
 		out.Blocks = append(out.Blocks, b)
-		if r.end == Never && (b.Kind == "device" || b.Kind == "managed") {
+		if r.end == Never && (b.Kind == LevelDevice || b.Kind == LevelManaged) {
 			out.LiveAtEnd = append(out.LiveAtEnd, b)
 		}
-		if b.Kind == "device" && r.bornN <= peakN && r.diedN > peakN {
+		if b.Kind == LevelDevice && r.bornN <= peakN && r.diedN > peakN {
 			out.LiveAtPeak = append(out.LiveAtPeak, b)
 		}
 	}

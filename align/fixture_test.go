@@ -306,7 +306,7 @@ func sqlReport(t testing.TB, file string) *Report {
 }
 
 // curve reads one level of a track of an export over the whole time.
-func curve(t testing.TB, path string, rep *Report, tr *Track, kind string, points int) *Curve {
+func curve(t testing.TB, path string, rep *Report, tr *Track, kind LevelKind, points int) *Curve {
 	t.Helper()
 	db, err := nsysdb.Open(path)
 	if err != nil {
@@ -334,15 +334,6 @@ func onlyTrack(t testing.TB, rep *Report) *Track {
 	return rep.Tracks[0]
 }
 
-func (t *Track) level(kind string) *Level {
-	for i := range t.Levels {
-		if t.Levels[i].Kind == kind {
-			return &t.Levels[i]
-		}
-	}
-	return nil
-}
-
 // use finds a row: "iteration 1" or "iteration 1: forward/layer0", else an outer range.
 func (t *Track) use(name string) *Use {
 	it, path, inside := strings.Cut(name, ": ")
@@ -364,24 +355,6 @@ func (t *Track) use(name string) *Use {
 	for i := range t.Ranges {
 		if t.Ranges[i].Name == name {
 			return &t.Ranges[i].Use
-		}
-	}
-	return nil
-}
-
-func hasWarning(rep *Report, code string) string {
-	for _, w := range rep.Warnings {
-		if w.Code == code {
-			return w.Text
-		}
-	}
-	return ""
-}
-
-func hasFinding(rep *Report, id string) *Finding {
-	for i := range rep.Findings {
-		if rep.Findings[i].ID == id {
-			return &rep.Findings[i]
 		}
 	}
 	return nil

@@ -85,12 +85,12 @@ func (a *analysis) pick(p *process, fams []*family, re *regexp.Regexp) *family {
 
 // settle fixes a process's iterations and makes its rows.
 func (a *analysis) settle(p *process, fams []*family, f *family) {
-	if f == nil && p.from.How != "kernels" {
+	if f == nil && !p.from.Inferred() {
 		why := whyNone(fams)
 		if p.from.Why != "" {
 			why += "; " + p.from.Why
 		}
-		p.from = IterationsFrom{How: "none", Why: why}
+		p.from = IterationsFrom{How: OriginNone, Why: why}
 	}
 	var members []int32
 	if f != nil {
@@ -101,17 +101,17 @@ func (a *analysis) settle(p *process, fams []*family, f *family) {
 			names[i] = a.names[a.spans[id].name]
 		}
 		index, gaps := numbering(names)
-		p.from = IterationsFrom{How: "nvtx", Pattern: f.pattern, Domain: a.domainName(&a.spans[members[0]]), Confidence: 1,
+		p.from = IterationsFrom{How: OriginRanges, Pattern: f.pattern, Domain: a.domainName(&a.spans[members[0]]), Confidence: 1,
 			Count: len(members), TID: nsysdb.TID(f.thread.tid), Why: f.why, Gaps: gaps}
 		if a.opts.Iteration != "" {
-			p.from.How = "pattern"
+			p.from.How = OriginPattern
 		}
 		a.buildRows(p, members)
 		for i := range p.iters {
 			p.iters[i].index = index[i]
 		}
 		if len(gaps) > 0 {
-			a.warnOf(p.pid, "iteration_gap", "process %d: numbers %v are missing from the iterations %q", p.pid, gaps, f.pattern)
+			a.warn(Warning{Code: IterationGap, PID: p.pid, Numbers: gaps, Pattern: f.pattern})
 		}
 	} else {
 		a.buildRows(p, p.pseudo)
@@ -188,12 +188,12 @@ func guessMain(a *analysis, fams []*family) *thread {
 // group gives each row the group that details are summed by.
 func (a *analysis) group() {
 	type key struct {
-		where string
+		where Where
 		path  string
 	}
 	ids := make(map[key]int32)
-	a.groups = []group{{"", "none"}}
-	id := func(path, where string) int32 {
+	a.groups = []group{{"", InNone}}
+	id := func(path string, where Where) int32 {
 		k := key{where, path}
 		v, ok := ids[k]
 		if !ok {
@@ -208,11 +208,11 @@ func (a *analysis) group() {
 		for i := range p.rows {
 			switch r := &p.rows[i]; r.kind {
 			case rowRange:
-				p.groups[i] = id(r.path, "range")
+				p.groups[i] = id(r.path, InRange)
 			case rowPhase:
-				p.groups[i] = id(r.path, "iteration")
+				p.groups[i] = id(r.path, InIteration)
 			default:
-				p.groups[i] = id(OtherPhase, "iteration")
+				p.groups[i] = id(OtherPhase, InIteration)
 			}
 		}
 	}

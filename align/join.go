@@ -183,9 +183,9 @@ func (a *analysis) snapshotLevels(m *match) {
 	if a.timed {
 		start = min(start, a.firstTime)
 	}
-	alloc, resv := newLevelSweep("allocated", t.proc, ends, start), newLevelSweep("reserved", t.proc, ends, start)
+	alloc, resv := newLevelSweep(LevelAllocated, t.proc, ends, start), newLevelSweep(LevelReserved, t.proc, ends, start)
 	for _, l := range []*levelSweep{alloc, resv} {
-		t.levels[l.name] = l
+		t.levels[l.kind] = l
 	}
 	r := m.replay
 	alloc.begin(r.StartAllocated)

@@ -14,10 +14,10 @@ func additive(u *Use) map[string]int64 {
 		"memsets": u.GPU.Memsets, "memset bytes": u.GPU.MemsetBytes, "memset ns": u.GPU.MemsetNS,
 		"calls": u.API.Calls, "alloc ns": u.API.AllocNS, "free ns": u.API.FreeNS, "sync ns": u.API.SyncNS,
 	}
-	add := func(level string, m *MemoryUse) {
+	add := func(level LevelKind, m *MemoryUse) {
 		for k, v := range map[string]int64{"net": m.Net, "allocs": m.Allocs, "alloc bytes": m.AllocBytes,
 			"frees": m.Frees, "free bytes": m.FreeBytes, "failed": m.FailedAllocs} {
-			out[level+" "+k] = v
+			out[string(level)+" "+k] = v
 		}
 	}
 	add("device", &u.Memory)
@@ -47,7 +47,7 @@ func checkLaws(t *testing.T, tr *Track) {
 		t.Helper()
 		memory(where, &u.Memory, single)
 		for i := range u.Other {
-			memory(where+" "+u.Other[i].Level, &u.Other[i].MemoryUse, single)
+			memory(where+" "+string(u.Other[i].Level), &u.Other[i].MemoryUse, single)
 		}
 		if u.GPU.BusyNS > u.GPU.KernelNS+u.GPU.GraphNS {
 			t.Errorf("%s %s: busy %d ns of %d ns of work", name, where, u.GPU.BusyNS, u.GPU.KernelNS+u.GPU.GraphNS)
@@ -95,7 +95,7 @@ func checkBlocks(t *testing.T, name string, tr *Track) {
 	if tr.Blocks == nil {
 		return
 	}
-	sum := func(bs []Block, kind string) (n int64) {
+	sum := func(bs []Block, kind LevelKind) (n int64) {
 		for i := range bs {
 			if bs[i].Kind == kind {
 				n += bs[i].Bytes
@@ -175,7 +175,7 @@ func checkDetails(t *testing.T, name string, tr *Track) {
 func checkCurves(t *testing.T, path string, rep *Report, tr *Track) {
 	t.Helper()
 	if p := tr.Pool; p != nil {
-		for kind, want := range map[string][2]int64{"pool size": {p.PeakSize, p.EndSize}, "pool used": {p.PeakUsed, p.EndUsed}} {
+		for kind, want := range map[LevelKind][2]int64{LevelPoolSize: {p.PeakSize, p.EndSize}, LevelPoolUsed: {p.PeakUsed, p.EndUsed}} {
 			c := curve(t, path, rep, tr, kind, 0)
 			hi, last := c.Before, c.Before
 			for _, q := range c.Points {

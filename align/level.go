@@ -1,6 +1,8 @@
 package align
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"nsysmem/nsysdb"
@@ -8,31 +10,39 @@ import (
 
 // levelName is the level that a kind of memory counts for. Levels of kinds are never mixed, but array and static memory
 // lie on the device like any other.
-func levelName(kind int64) string {
+func levelName(kind int64) LevelKind {
 	switch kind {
 	case nsysdb.KindDevice, nsysdb.KindArray, nsysdb.KindDeviceStatic:
-		return "device"
+		return LevelDevice
 	case nsysdb.KindManaged, nsysdb.KindManagedStatic:
-		return "managed"
+		return LevelManaged
 	case nsysdb.KindPinned:
-		return "pinned"
+		return LevelPinned
 	case nsysdb.KindPageable:
-		return "pageable"
+		return LevelPageable
 	case nsysdb.KindUnknown:
-		return "unknown"
+		return LevelUnknown
 	}
-	return nsysdb.MemKindName(kind)
+	return LevelKind(nsysdb.MemKindName(kind))
 }
 
-// levelOrder sorts levels for output: device first.
-func levelOrder(name string) int {
-	for i, s := range []string{"device", "allocated", "reserved", "managed", "pinned", "pageable", "unknown"} {
-		if s == name {
-			return i
-		}
-	}
-	return 9
+// levelKinds are the kinds in the order in which they are shown; those without a name come after them.
+var levelKinds = []LevelKind{LevelDevice, LevelAllocated, LevelReserved, LevelManaged, LevelPinned, LevelPageable, LevelUnknown}
+
+// compareLevels puts levels in the order in which they are shown.
+func compareLevels(x, y LevelKind) int {
+	return cmp.Or(cmp.Compare(levelOrder(x), levelOrder(y)), cmp.Compare(x, y))
 }
+
+func levelOrder(k LevelKind) int {
+	if i := slices.Index(levelKinds, k); i >= 0 {
+		return i
+	}
+	return len(levelKinds)
+}
+
+// Known says that the kind has a name and a meaning; allocations of others count for no such level.
+func (k LevelKind) Known() bool { return levelOrder(k) < levelOrder(LevelUnknown) }
 
 // callUse is a level over one call. Until the end of the sweep its bytes are relative to the baseline.
 type callUse struct {
@@ -48,7 +58,7 @@ type rowCount struct{ allocs, allocBytes, frees, freeBytes, failed int64 }
 // Calls are met by start and by end. At one time stamp, calls begin and end before the events there: a call's start is
 // the level just before it, its end the level just before its end stamp.
 type levelSweep struct {
-	name    string
+	kind    LevelKind
 	calls   []call
 	byEnd   []int32
 	use     []callUse
@@ -66,10 +76,10 @@ type levelSweep struct {
 	vmm     bool // has memory that was mapped rather than allocated
 }
 
-func newLevelSweep(name string, p *process, byEnd []int32, start int64) *levelSweep {
-	s := &levelSweep{name: name, calls: p.calls, byEnd: byEnd, use: make([]callUse, len(p.calls)),
-		count: make([]rowCount, len(p.rows)+1), out: Level{Kind: name, PeakAt: start}}
-	if name == "device" {
+func newLevelSweep(kind LevelKind, p *process, byEnd []int32, start int64) *levelSweep {
+	s := &levelSweep{kind: kind, calls: p.calls, byEnd: byEnd, use: make([]callUse, len(p.calls)),
+		count: make([]rowCount, len(p.rows)+1), out: Level{Kind: kind, PeakAt: start}}
+	if kind == LevelDevice {
 		s.marks = p.failedAt
 	}
 	s.schedule()

@@ -33,9 +33,9 @@ func TestAddressesRepeatAcrossProcesses(t *testing.T) {
 	s.mem(30, procP, 0, 0x1000, 100, 2, 1, 2)
 	rep := s.report(Options{})
 	equal(t, "tracks", len(rep.Tracks), 2)
-	equal(t, "end of P", rep.Tracks[0].level("device").End, 0)
-	equal(t, "end of Q", rep.Tracks[1].level("device").End, 30)
-	equal(t, "lost frees", rep.Tracks[1].level("device").LostFrees, 0)
+	equal(t, "end of P", rep.Tracks[0].Level("device").End, 0)
+	equal(t, "end of Q", rep.Tracks[1].Level("device").End, 30)
+	equal(t, "lost frees", rep.Tracks[1].Level("device").LostFrees, 0)
 }
 
 func TestKernelWithoutLaunch(t *testing.T) {
@@ -75,12 +75,12 @@ func TestSeveralDevices(t *testing.T) {
 		equal(t, "kernels", tr.use("iteration 0: forward").GPU.Kernels, 1)
 		checkLaws(t, tr)
 	}
-	equal(t, "peak of 0", a.level("device").Peak, 100)
-	equal(t, "end of 0", a.level("device").End, 0)
-	equal(t, "peak of 1", b.level("device").Peak, 70)
-	equal(t, "end of 1", b.level("device").End, 70)
+	equal(t, "peak of 0", a.Level("device").Peak, 100)
+	equal(t, "end of 0", a.Level("device").End, 0)
+	equal(t, "peak of 1", b.Level("device").Peak, 70)
+	equal(t, "end of 1", b.Level("device").End, 70)
 	equal(t, "frees of 0", a.use("iteration 0: forward").Memory.Frees, 1)
-	equal(t, "failures", fmt.Sprint(len(a.Failed), len(b.Failed), a.level("device").FailedAllocs, b.level("device").FailedAllocs), "1 0 1 0")
+	equal(t, "failures", fmt.Sprint(len(a.Failed), len(b.Failed), a.Level("device").FailedAllocs, b.Level("device").FailedAllocs), "1 0 1 0")
 }
 
 // A free of a block whose allocation is not in the report may name no device at all (cuMemUnmap in 2023.4).
@@ -91,9 +91,9 @@ func TestFreeOnNoDevice(t *testing.T) {
 	s.mem(30, procP, 1<<31-1, 0x1000, 100, 2, 1, 3)
 	tr := onlyTrack(t, s.report(Options{}))
 	equal(t, "device", tr.Device, 0)
-	equal(t, "baseline", tr.level("device").Baseline, 50)
-	equal(t, "end", tr.level("device").End, 0)
-	equal(t, "peak", tr.level("device").Peak, 150)
+	equal(t, "baseline", tr.Level("device").Baseline, 50)
+	equal(t, "end", tr.Level("device").End, 0)
+	equal(t, "peak", tr.Level("device").Peak, 150)
 }
 
 func TestDeviceNames(t *testing.T) {
@@ -137,7 +137,7 @@ func TestClockDoesNotStartAtZero(t *testing.T) {
 		equal(t, "start", rep.Source.Start, 10+shift)
 		equal(t, "end", rep.Source.End, 120+shift)
 		equal(t, "duration", rep.Source.Duration(), 110)
-		equal(t, "peak at", tr.level("device").PeakAt, 30+shift)
+		equal(t, "peak at", tr.Level("device").PeakAt, 30+shift)
 		equal(t, "need", tr.use("iteration 0").Memory.Need, 64)
 	}
 }
@@ -235,7 +235,8 @@ func TestDiagnostics(t *testing.T) {
 	if !strings.Contains(hasWarning(rep, "profiler_warning"), "CUDA events were dropped") || !strings.Contains(hasWarning(rep, "profiler_error"), "buffer lost") {
 		t.Errorf("warnings %v", rep.Warnings)
 	}
-	for _, w := range rep.Warnings {
+	warnings, _ := Say(rep)
+	for _, w := range warnings {
 		if strings.Contains(w.Text, "started") {
 			t.Errorf("a message without weight is repeated: %v", w)
 		}
@@ -250,7 +251,7 @@ func TestHighAddress(t *testing.T) {
 	tr := onlyTrack(t, s.report(Options{}))
 	equal(t, "blocks", len(tr.Blocks), 1)
 	equal(t, "address", tr.Blocks[0].Address, 0xFFFFFFFFFFFFF000)
-	equal(t, "end", tr.level("device").End, 0)
+	equal(t, "end", tr.Level("device").End, 0)
 }
 
 func TestCallNames(t *testing.T) {

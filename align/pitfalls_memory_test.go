@@ -32,8 +32,8 @@ func TestManagedIsNotDeviceMemory(t *testing.T) {
 	s.mem(30, procP, 0, 0x1000, 100<<30, nsysdb.KindManaged, 0, 1)
 	rep := s.report(Options{})
 	tr := onlyTrack(t, rep)
-	equal(t, "device peak", tr.level("device").Peak, 0)
-	equal(t, "managed peak", tr.level("managed").Peak, 100<<30)
+	equal(t, "device peak", tr.Level("device").Peak, 0)
+	equal(t, "managed peak", tr.Level("managed").Peak, 100<<30)
 	f := tr.use("iteration 0: forward")
 	equal(t, "device allocations", f.Memory.Allocs, 0)
 	if len(f.Other) != 1 || f.Other[0].Level != "managed" || f.Other[0].Need != 100<<30 || f.Other[0].Allocs != 1 {
@@ -50,7 +50,7 @@ func TestCaptureStartsInTheMiddle(t *testing.T) {
 	s.mem(5, procP, 0, 0xB000, 100, 2, 0, 2)
 	rep := s.report(Options{})
 	tr := onlyTrack(t, rep)
-	equal(t, "level", *tr.level("device"), Level{Kind: "device", Peak: 100, PeakAt: 5, End: 100, Baseline: 64, Allocs: 1, AllocBytes: 100,
+	equal(t, "level", *tr.Level("device"), Level{Kind: "device", Peak: 100, PeakAt: 5, End: 100, Baseline: 64, Allocs: 1, AllocBytes: 100,
 		Frees: 1, FreeBytes: 64, UnmatchedFrees: 1, Partial: true})
 	equalSteps(t, s, rep, "device", 64, 0, 100)
 	m := tr.use("iteration 7").Memory
@@ -84,7 +84,7 @@ func TestLostFree(t *testing.T) {
 	s.mem(30, procP, 0, 0xA000, 30, 2, 1, 3)
 	rep := s.report(Options{})
 	tr := onlyTrack(t, rep)
-	l := tr.level("device")
+	l := tr.Level("device")
 	equal(t, "peak, end, lost", fmt.Sprint(l.Peak, l.End, l.LostFrees), "100 0 1")
 	equalSteps(t, s, rep, "device", 0, 100, 0, 30, 0)
 	if b := tr.Blocks[0]; !b.Lost || b.End != 20 {
@@ -102,8 +102,8 @@ func TestFreeSaysOtherwise(t *testing.T) {
 	s.mem(20, procP, 0, 0xA000, 0, nsysdb.KindManaged, 1, 2)
 	tr := onlyTrack(t, s.report(Options{}))
 	equal(t, "levels", len(tr.Levels), 1)
-	equal(t, "end", tr.level("device").End, 0)
-	equal(t, "freed", tr.level("device").FreeBytes, 100)
+	equal(t, "end", tr.Level("device").End, 0)
+	equal(t, "freed", tr.Level("device").FreeBytes, 100)
 }
 
 // loop is a program of n iterations with a forward phase of one kernel; f adds what an iteration does more.
@@ -133,7 +133,7 @@ func TestLiveAtEndIsNoLeak(t *testing.T) {
 	rep := s.report(Options{})
 	tr := onlyTrack(t, rep)
 	equal(t, "live at the end", len(tr.LiveAtEnd), 2)
-	equal(t, "level at the end", tr.level("device").End, 2000)
+	equal(t, "level at the end", tr.Level("device").End, 2000)
 	equal(t, "warm-up", tr.Iterations[0].Warmup, true)
 	equal(t, "warm-up of the next", tr.Iterations[1].Warmup, false)
 	if f := hasFinding(rep, "growth"); f != nil {
@@ -154,11 +154,11 @@ func TestGrowth(t *testing.T) {
 	rep := s.report(Options{})
 	f := hasFinding(rep, "growth")
 	if f == nil {
-		t.Fatalf("growth is not told: %+v", rep.Findings)
+		t.Fatalf("growth is not told: %+v", rep.Warnings)
 	}
-	equal(t, "phase", f.Evidence["phase"], any("optimizer"))
-	equal(t, "an iteration", f.Evidence["median_bytes"], any(int64(1000)))
-	equal(t, "grown", f.Evidence["grown_bytes"], any(int64(7000)))
+	equal(t, "phase", f.Facts["phase"], any("optimizer"))
+	equal(t, "an iteration", f.Facts["median_bytes"], any(int64(1000)))
+	equal(t, "grown", f.Facts["grown_bytes"], any(int64(7000)))
 	if hasFinding(rep, "flat_cache") != nil {
 		t.Error("a growing level is called flat")
 	}
@@ -208,12 +208,12 @@ func TestFailedAllocation(t *testing.T) {
 	}
 	equal(t, "failed in forward", tr.use("iteration 1: forward").Memory.FailedAllocs, 1)
 	equal(t, "failed in optimizer", tr.use("iteration 1: optimizer").Memory.FailedAllocs, 1)
-	equal(t, "failed in all", tr.level("device").FailedAllocs, 3)
-	equal(t, "failed, pinned", tr.level("pinned").FailedAllocs, 1)
-	equal(t, "end", tr.level("device").End, 3000)
-	equal(t, "allocations", tr.level("device").Allocs, 3)
+	equal(t, "failed in all", tr.Level("device").FailedAllocs, 3)
+	equal(t, "failed, pinned", tr.Level("pinned").FailedAllocs, 1)
+	equal(t, "end", tr.Level("device").End, 3000)
+	equal(t, "allocations", tr.Level("device").Allocs, 3)
 	if hasFinding(rep, "failed_allocs") == nil {
-		t.Errorf("findings %+v", rep.Findings)
+		t.Errorf("findings %+v", rep.Warnings)
 	}
 	checkLaws(t, tr)
 
@@ -317,7 +317,7 @@ func TestPools(t *testing.T) {
 		t.Fatal("no pool")
 	}
 	equal(t, "pool", *tr.Pool, Pool{PeakSize: 3 << 30, PeakUsed: 300 << 20, EndSize: 3 << 30, EndUsed: 100 << 20, Pools: 2})
-	equal(t, "device peak", tr.level("device").Peak, 300<<20)
+	equal(t, "device peak", tr.Level("device").Peak, 300<<20)
 	equalSteps(t, s, rep, "pool size", 0, 1<<30, 3<<30, 3<<30, 3<<30)
 	equalSteps(t, s, rep, "pool used", 0, 200<<20, 300<<20, 100<<20, 100<<20)
 }

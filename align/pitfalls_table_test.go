@@ -23,7 +23,7 @@ func steps(c *Curve) []int64 {
 	return out
 }
 
-func equalSteps(t *testing.T, s *script, rep *Report, kind string, want ...int64) {
+func equalSteps(t *testing.T, s *script, rep *Report, kind LevelKind, want ...int64) {
 	t.Helper()
 	c := curve(t, s.path, rep, rep.Tracks[0], kind, 0)
 	if c == nil {
@@ -78,12 +78,12 @@ func TestMemoryTable(t *testing.T) {
 			if hasWarning(rep, test.warning) == "" {
 				t.Errorf("no warning %s: %v", test.warning, rep.Warnings)
 			}
-			equal(t, "a device level is there", tr.level("device") != nil, test.collected)
+			equal(t, "a device level is there", tr.Level("device") != nil, test.collected)
 			// The rest is made all the same.
 			equal(t, "iterations", len(tr.Iterations), 1)
 			equal(t, "kernels of forward", tr.use("iteration 0: forward").GPU.Kernels, 1)
 			if test.collected {
-				equal(t, "level", *tr.level("device"), Level{Kind: "device", PeakAt: rep.Source.Start})
+				equal(t, "level", *tr.Level("device"), Level{Kind: "device", PeakAt: rep.Source.Start})
 			}
 		})
 	}
@@ -95,12 +95,12 @@ func TestMemoryFlagOffWithRows(t *testing.T) {
 	s.mem(30, procP, 0, 0x1000, 64, 2, 0, 1)
 	rep := s.report(Options{})
 	equal(t, "collected", rep.Collected.Memory, true)
-	equal(t, "peak", onlyTrack(t, rep).level("device").Peak, 64)
+	equal(t, "peak", onlyTrack(t, rep).Level("device").Peak, 64)
 }
 
 func TestOnlyFrees(t *testing.T) {
 	rep := sqlReport(t, "only_frees.sql")
-	l := onlyTrack(t, rep).level("device")
+	l := onlyTrack(t, rep).Level("device")
 	equal(t, "level", *l, Level{Kind: "device", Peak: 64, PeakAt: 1, End: 0, Baseline: 64, Frees: 1, FreeBytes: 64, UnmatchedFrees: 1, Partial: true})
 	if !strings.Contains(hasWarning(rep, "unmatched_frees"), "lower bounds") {
 		t.Errorf("the warnings do not tell: %v", rep.Warnings)
@@ -113,7 +113,7 @@ func TestNoKernelTable(t *testing.T) {
 	rep := s.report(Options{})
 	equal(t, "kernels collected", rep.Collected.Kernels, false)
 	equal(t, "copies collected", rep.Collected.Copies, false)
-	equal(t, "peak", onlyTrack(t, rep).level("device").Peak, 64)
+	equal(t, "peak", onlyTrack(t, rep).Level("device").Peak, 64)
 	equal(t, "warned of launches", hasWarning(rep, "no_gpu_activity"), "")
 }
 
@@ -150,23 +150,23 @@ func TestMissingColumns(t *testing.T) {
 		"localMemoryPoolAddress localMemoryPoolSize localMemoryPoolUtilizedSize importedMemoryPoolAddress"} {
 		_, tr := build(strings.Fields(drop)...)
 		for _, l := range whole.Levels {
-			if got := tr.level(l.Kind); got == nil || *got != l {
+			if got := tr.Level(l.Kind); got == nil || *got != l {
 				t.Errorf("without %s: level %+v, want %+v", drop, got, l)
 			}
 		}
 	}
 	rep, tr := build("memKind")
 	equal(t, "levels", len(tr.Levels), 1)
-	equal(t, "peak without kinds", tr.level("device").Peak, 1200)
+	equal(t, "peak without kinds", tr.Level("device").Peak, 1200)
 	if !strings.Contains(hasWarning(rep, "no_memory_kind"), "cannot be told apart") {
 		t.Errorf("the warnings do not tell: %v", rep.Warnings)
 	}
 	_, tr = build("correlationId")
-	equal(t, "peak without calls", tr.level("device").Peak, 1000)
+	equal(t, "peak without calls", tr.Level("device").Peak, 1000)
 	equal(t, "allocations of forward", tr.use("iteration 0: forward").Memory.Allocs, 0)
 	for _, drop := range []string{"address", "bytes", "memoryOperationType", "start"} {
 		rep, tr := build(drop)
-		equal(t, "allocations without "+drop, tr.level("device").Allocs, 0)
+		equal(t, "allocations without "+drop, tr.Level("device").Allocs, 0)
 		if hasWarning(rep, "memory_columns") == "" {
 			t.Errorf("without %s: no warning: %v", drop, rep.Warnings)
 		}
@@ -223,12 +223,12 @@ func TestMissingStoredAsZero(t *testing.T) {
 func TestEnumNumbers(t *testing.T) {
 	rep := sqlReport(t, "moved_enum.sql")
 	tr := onlyTrack(t, rep)
-	d := tr.level("device")
+	d := tr.Level("device")
 	equal(t, "device peak", d.Peak, 1000)
 	equal(t, "device end", d.End, 30)
-	equal(t, "pinned peak", tr.level("pinned").Peak, 500)
+	equal(t, "pinned peak", tr.Level("pinned").Peak, 500)
 	equal(t, "device allocations", d.Allocs, 2)
-	if tr.level("kind 9") == nil || tr.level("kind 9").Peak != 7 {
+	if tr.Level("kind 9") == nil || tr.Level("kind 9").Peak != 7 {
 		t.Errorf("levels: %+v", tr.Levels)
 	}
 }
@@ -242,11 +242,11 @@ func TestUnknownKind(t *testing.T) {
 	s.mem(34, procP, 0, 0x2000, 200, 9, 1, 1)
 	rep := s.report(Options{})
 	tr := onlyTrack(t, rep)
-	equal(t, "device peak", tr.level("device").Peak, 1000)
+	equal(t, "device peak", tr.Level("device").Peak, 1000)
 	equal(t, "levels", len(tr.Levels), 3)
-	equal(t, "kind 9 peak", tr.level("kind 9").Peak, 200)
-	equal(t, "kind 9 end", tr.level("kind 9").End, 0)
-	equal(t, "unknown peak", tr.level("unknown").Peak, 22)
+	equal(t, "kind 9 peak", tr.Level("kind 9").Peak, 200)
+	equal(t, "kind 9 end", tr.Level("kind 9").End, 0)
+	equal(t, "unknown peak", tr.Level("unknown").Peak, 22)
 	equal(t, "forward's device bytes", tr.use("iteration 0: forward").Memory.AllocBytes, 1000)
 	if !strings.Contains(hasWarning(rep, "unknown_kind"), "kind 9") {
 		t.Errorf("unknown kinds are not told: %v", rep.Warnings)
@@ -261,8 +261,8 @@ func TestTies(t *testing.T) {
 		s.mem(50, procP, 0, 0xB000, 1000, 2, 1, 2)
 		s.mem(50, procP, 0, 0xA000, 1000, 2, 0, 3)
 		tr := onlyTrack(t, s.report(Options{}))
-		equal(t, "peak", tr.level("device").Peak, 2000)
-		equal(t, "end", tr.level("device").End, 1000)
+		equal(t, "peak", tr.Level("device").Peak, 2000)
+		equal(t, "end", tr.Level("device").End, 1000)
 		equal(t, "live at the peak", len(tr.LiveAtPeak), 2)
 	}
 }
@@ -282,12 +282,12 @@ func TestTiesOfOneAddress(t *testing.T) {
 		s.mem(10, procQ, 0, 0xC000, 7, 2, 0, 11)
 		rep := s.report(Options{})
 		equal(t, "tracks", len(rep.Tracks), 2)
-		l := rep.Tracks[0].level("device")
+		l := rep.Tracks[0].Level("device")
 		equal(t, "peak", l.Peak, 100)
 		equal(t, "end", l.End, 35)
 		equal(t, "lost frees", l.LostFrees, 0)
 		equal(t, "live at the peak", len(rep.Tracks[0].LiveAtPeak), 1)
-		equal(t, "peak of the other", rep.Tracks[1].level("device").Peak, 14)
+		equal(t, "peak of the other", rep.Tracks[1].Level("device").Peak, 14)
 	}
 }
 
@@ -297,7 +297,7 @@ func TestUnknownOperation(t *testing.T) {
 	s.mem(20, procP, 0, 0x1000, 1000, 2, null, 2)
 	s.mem(30, procP, 0, 0x2000, 1000, 2, 7, 3)
 	rep := s.report(Options{})
-	l := onlyTrack(t, rep).level("device")
+	l := onlyTrack(t, rep).Level("device")
 	equal(t, "level", *l, Level{Kind: "device", Peak: 1000, PeakAt: 10, End: 1000, Allocs: 1, AllocBytes: 1000})
 	if !strings.HasPrefix(hasWarning(rep, "unknown_events"), "2 ") {
 		t.Errorf("unknown events are not told: %v", rep.Warnings)
@@ -318,7 +318,7 @@ func TestDamagedRows(t *testing.T) {
 	s.nvRow(nvRow{null, 50, nvPushPop, "nowhen", null, tid(procP, 1), null, 0})
 	rep := s.report(Options{})
 	tr := onlyTrack(t, rep)
-	equal(t, "end", tr.level("device").End, 1000)
+	equal(t, "end", tr.Level("device").End, 1000)
 	equal(t, "start of the report", rep.Source.Start, 10)
 	equal(t, "kernel time", tr.Total.GPU.KernelNS, 10)
 	equal(t, "kernels", tr.Total.GPU.Kernels, 3)
@@ -332,7 +332,7 @@ func TestZeroBytes(t *testing.T) {
 	s := newScript(t)
 	s.mem(10, procP, 0, 0x1000, 0, 2, 0, 1)
 	s.mem(20, procP, 0, 0x1000, 0, 2, 1, 2)
-	l := onlyTrack(t, s.report(Options{})).level("device")
+	l := onlyTrack(t, s.report(Options{})).Level("device")
 	equal(t, "allocs", l.Allocs, 1)
 	equal(t, "frees", l.Frees, 1)
 	equal(t, "peak", l.Peak, 0)

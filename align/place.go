@@ -7,8 +7,8 @@ const AtStart = "at its start"
 
 // Level is a row's use of the level of a kind; nil where the row has none. The device level is always there where memory
 // was collected.
-func (u *Use) Level(kind string) *MemoryUse {
-	if kind == "device" {
+func (u *Use) Level(kind LevelKind) *MemoryUse {
+	if kind == LevelDevice {
 		return &u.Memory
 	}
 	for i := range u.Other {
@@ -23,7 +23,7 @@ func (u *Use) Level(kind string) *MemoryUse {
 // bytes on the device that the allocator does not hold (traced less reserved; static memory is in them). ok is false where
 // the row lacks a level.
 func (u *Use) Gaps() (unused, outside int64, ok bool) {
-	a, r := u.Level("allocated"), u.Level("reserved")
+	a, r := u.Level(LevelAllocated), u.Level(LevelReserved)
 	if a == nil || r == nil {
 		return 0, 0, false
 	}
@@ -32,7 +32,7 @@ func (u *Use) Gaps() (unused, outside int64, ok bool) {
 
 // PeakPhase is the path of the innermost phase in which a level of the iteration was highest; OtherPhase where that was in
 // none, AtStart where the level did not rise, and empty where the iteration has no phases or no such level.
-func (it *Iteration) PeakPhase(kind string) string {
+func (it *Iteration) PeakPhase(kind LevelKind) string {
 	u := it.Use.Level(kind)
 	if u == nil {
 		return ""
@@ -45,7 +45,7 @@ func (it *Iteration) PeakPhase(kind string) string {
 
 // phaseOf finds the innermost phase that has the given peak of a level at the given time. A phase that merely spans the
 // time, between two of its calls, has its own peak elsewhere and is passed over.
-func (it *Iteration) phaseOf(kind string, peak, at int64) string {
+func (it *Iteration) phaseOf(kind LevelKind, peak, at int64) string {
 	if len(it.Phases) == 0 {
 		return ""
 	}
@@ -71,4 +71,22 @@ func (t *Track) PeakPlace(l *Level) (*Iteration, string) {
 	}
 	it := &t.Iterations[i]
 	return it, it.phaseOf(l.Kind, l.Peak, l.PeakAt)
+}
+
+// IterationAt is the iteration at a place of the track; nil for -1 and whatever else is no place.
+func (t *Track) IterationAt(place int) *Iteration {
+	if place < 0 || place >= len(t.Iterations) {
+		return nil
+	}
+	return &t.Iterations[place]
+}
+
+// HasTensorLevels says that a track has the levels allocated and reserved, which come from a snapshot.
+func (t *Track) HasTensorLevels() bool {
+	a, r := false, false
+	for i := range t.Levels {
+		a = a || t.Levels[i].Kind == "allocated"
+		r = r || t.Levels[i].Kind == "reserved"
+	}
+	return a && r
 }

@@ -69,7 +69,7 @@ const maxTime = 1<<63 - 1
 var helperThread = regexp.MustCompile(`(?i)^pt_data|^pt_nccl|pin_?mem|data_?load|prefetch|watchdo?g|heartb`)
 
 func newProcess(gpid int64, index int32) *process {
-	return &process{gpid: gpid, pid: nsysdb.PID(gpid), index: index, from: IterationsFrom{How: "none"}}
+	return &process{gpid: gpid, pid: nsysdb.PID(gpid), index: index, from: IterationsFrom{How: OriginNone}}
 }
 
 // find is the thread of a globalTid; nil where it has no ranges.

@@ -36,7 +36,7 @@ func (a *analysis) pseudoIterations(p *process, list *opList, res *period.Result
 			}
 		}
 	}
-	p.from = IterationsFrom{How: "kernels", Pattern: unit + " #", Confidence: res.Confidence, Count: len(its),
+	p.from = IterationsFrom{How: OriginKernels, Pattern: unit + " #", Confidence: res.Confidence, Count: len(its),
 		TID: nsysdb.TID(p.main.tid), Why: res.Why}
 	a.relay(p)
 }
@@ -158,7 +158,7 @@ type InferredPhase struct {
 
 // compareInferred holds what was inferred against the ranges of a process.
 func (a *analysis) compareInferred(p *process) *Inferred {
-	if p.found == nil || p.ops == nil || len(p.iters) == 0 || p.from.How == "kernels" {
+	if p.found == nil || p.ops == nil || len(p.iters) == 0 || p.from.Inferred() {
 		return nil
 	}
 	out := &Inferred{Confidence: p.found.Confidence, Why: p.found.Why, Annotated: len(p.iters)}

@@ -410,7 +410,7 @@ func compareReference(t *testing.T, s *script, rep *Report) {
 		w := ref.track(g.PID, g.Device, !first[g.PID])
 		first[g.PID] = true
 		name := fmt.Sprintf("%d/%d", g.PID, g.Device)
-		if l := g.level("device"); l != nil {
+		if l := g.Level("device"); l != nil {
 			got := [5]int64{l.Peak, l.End, l.Baseline, l.UnmatchedFrees, l.LostFrees}
 			if want := [5]int64{w.peak, w.end, w.base, w.unmatched, w.lost}; got != want {
 				t.Errorf("%s: peak, end, baseline, unmatched, lost %v, want %v", name, got, want)

@@ -11,7 +11,7 @@ type Report struct {
 	Collected Collected
 	Tracks    []*Track // ordered by process id, then device
 	Families  []Family // range families that could be iterations, of all processes, the chosen ones first
-	Findings  []Finding
+	Recording Recording
 	Warnings  []Warning
 }
 
@@ -68,6 +68,7 @@ type Track struct {
 	LiveAtEnd  []Block       // device kinds and managed, largest first; nil unless Options.Blocks
 	LiveAtPeak []Block       // device kinds, at the device level's peak, largest first; nil unless Options.Blocks
 	Blocks     []Block       // every block, by birth; nil unless Options.Blocks
+	Stayed     []Stayed      // of the device level, largest first; nil unless Options.Blocks or Options.Snapshot
 	Kernels    []KernelStat  // by phase path and name; nil unless Options.Kernels
 	Copies     []CopyStat    // by phase path and direction; nil unless Options.Kernels
 	Calls      []CallStat    // by phase path and name; nil unless Options.Kernels
@@ -76,20 +77,20 @@ type Track struct {
 
 // A Level is one kind of traced memory over the whole report.
 type Level struct {
-	Kind           string // "device", "managed", "pinned", "pageable", "unknown", or "kind N" for a number without a name
-	Peak           int64  // bytes; highest level
-	PeakAt         int64  // ns; when the peak was first reached
-	End            int64  // bytes; level after the last event
-	Baseline       int64  // bytes live before the first event, as far as unmatched frees tell; the level starts there
-	Allocs         int64  // allocation events
-	AllocBytes     int64  // bytes of those
-	Frees          int64  // free events
-	FreeBytes      int64  // bytes of those, as their blocks were allocated
-	UnmatchedFrees int64  // frees of blocks whose allocation is not in the report
-	LostFrees      int64  // blocks that ended because their address was allocated anew
-	FailedAllocs   int64  // calls to allocate this kind that returned an error
-	Partial        bool   // the report started in the middle: peak and level are lower bounds
-	Static         int64  // of Allocs, those of modules' static memory
+	Kind           LevelKind
+	Peak           int64 // bytes; highest level
+	PeakAt         int64 // ns; when the peak was first reached
+	End            int64 // bytes; level after the last event
+	Baseline       int64 // bytes live before the first event, as far as unmatched frees tell; the level starts there
+	Allocs         int64 // allocation events
+	AllocBytes     int64 // bytes of those
+	Frees          int64 // free events
+	FreeBytes      int64 // bytes of those, as their blocks were allocated
+	UnmatchedFrees int64 // frees of blocks whose allocation is not in the report
+	LostFrees      int64 // blocks that ended because their address was allocated anew
+	FailedAllocs   int64 // calls to allocate this kind that returned an error
+	Partial        bool  // the report started in the middle: peak and level are lower bounds
+	Static         int64 // of Allocs, those of modules' static memory
 }
 
 // Pool is the sum of a track's memory pools. Its bytes are not part of any level: a pool's used part is there as blocks.
@@ -103,7 +104,7 @@ type Pool struct {
 
 // IterationsFrom says how the iterations were found.
 type IterationsFrom struct {
-	How        string  // "nvtx", "pattern" (by --iteration), "kernels" or "none"
+	How        Origin
 	Pattern    string  // name with digits as "#", or the regular expression; empty for none
 	Domain     string  // NVTX domain; empty for the default domain
 	Confidence float64 // 0 to 1
@@ -165,7 +166,7 @@ type Use struct {
 
 // LevelUse is the use of a level other than the device level.
 type LevelUse struct {
-	Level string
+	Level LevelKind
 	MemoryUse
 }
 
@@ -249,6 +250,9 @@ type FailedAlloc struct {
 	Level     int64  // bytes; the track's device level just before the call; -1 where memory was not collected. The call itself does not say how much it asked for
 }
 
+// OutOfMemory says that the call failed because memory ran out.
+func (f *FailedAlloc) OutOfMemory() bool { return f.Return == outOfMemory }
+
 // Never is the End of a block that was not freed in the report, and the Start of one that was live before it.
 const Never = -1 << 63
 
@@ -258,7 +262,7 @@ type Block struct {
 	End          int64 // ns; Never where it was not freed in the report
 	Address      uint64
 	Bytes        int64
-	Kind         string // as in Level.Kind
+	Kind         LevelKind
 	MemKind      string // "device", "array", "device static", …: the export's own finer kind
 	Stream       int64  // -1 where unknown
 	Call         string // API name that allocated; empty where unknown
@@ -273,7 +277,7 @@ type Block struct {
 // KernelStat is one kernel in one phase, over all iterations.
 type KernelStat struct {
 	Path  string // phase path; "(other)" inside an iteration but in no phase; range name outside; "" for none
-	Where string // "iteration", "range" or "none"
+	Where Where
 	Name  string // short name
 	Count int64
 	NS    int64 // sum of durations
@@ -284,7 +288,7 @@ type KernelStat struct {
 // CopyStat is one direction of copy, or memset, in one phase, over all iterations.
 type CopyStat struct {
 	Path  string
-	Where string
+	Where Where
 	Kind  string // "host to device", …, "memset"
 	Count int64
 	Bytes int64
@@ -294,7 +298,7 @@ type CopyStat struct {
 // CallStat is one API function in one phase, over all iterations.
 type CallStat struct {
 	Path   string
-	Where  string
+	Where  Where
 	Name   string
 	Count  int64
 	NS     int64
@@ -326,23 +330,6 @@ type Family struct {
 	Operator bool   // a framework's or library's own ranges: never found to be iterations
 }
 
-// A Finding is something that the user should know, with advice.
-type Finding struct {
-	PID      int64  // process that it concerns
-	ID       string // stable, such as "growth"
-	Severity string // "info", "warn" or "error"
-	Text     string
-	Advice   string         // empty for none
-	Evidence map[string]any // figures behind the text
-}
-
-// A Warning is a doubt about the figures.
-type Warning struct {
-	PID  int64  // process that it concerns; 0 for the whole report
-	Code string // stable, such as "lost_frees"
-	Text string
-}
-
 // A Point is a step of a level: from Time on it is Low to High, and Last at the end of the stretch that the point
 // stands for. Where every event is kept, Low, High and Last are equal.
 type Point struct {
@@ -354,9 +341,9 @@ type Point struct {
 
 // A Curve is one level over a window of time, as stairs. The level before the first point is Before.
 type Curve struct {
-	Kind   string // as in Level.Kind, or "pool size" and "pool used"
-	From   int64  // ns
-	To     int64  // ns
-	Before int64  // bytes
+	Kind   LevelKind // PoolSizeCurve and PoolUsedCurve too
+	From   int64     // ns
+	To     int64     // ns
+	Before int64     // bytes
 	Points []Point
 }

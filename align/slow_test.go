@@ -25,9 +25,9 @@ func TestSlowWay(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-			quick := wholeReport(t, file, false)
+			quick := wholeReport(t, file)
 			runtime.GOMAXPROCS(1)
-			slow := wholeReport(t, file, true)
+			slow := wholeReport(t, file, nsysdb.BySQLite)
 			if !reflect.DeepEqual(quick, slow) {
 				t.Error("the two ways to read give different reports")
 			}
@@ -35,16 +35,13 @@ func TestSlowWay(t *testing.T) {
 	}
 }
 
-func wholeReport(t *testing.T, file string, bySQLite bool) *Report {
+func wholeReport(t *testing.T, file string, way ...nsysdb.Option) *Report {
 	t.Helper()
-	db, err := nsysdb.Open(file)
+	db, err := nsysdb.Open(file, way...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if bySQLite {
-		db.ReadBySQLite()
-	}
 	rep, err := Analyze(context.Background(), db, Options{Blocks: true, Kernels: true, Spans: true})
 	if err != nil {
 		t.Fatal(err)

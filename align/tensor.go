@@ -7,6 +7,7 @@ import (
 
 	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
+	"nsysmem/torchmem/category"
 )
 
 // Tensors is what a track's tensors hold, from PyTorch's own memory snapshot or, where a program runs without a caching
@@ -23,6 +24,7 @@ type Tensors struct {
 	Outside    *Outside      // memory outside PyTorch; nil without a snapshot
 	AtReserved *Cache        // the cache at the reserved level's peak; nil without a snapshot
 	Growth     []Cache       // at each segment that was added; nil without a snapshot
+	Stayed     []Stayed      // of the allocated level, largest first; nil without a snapshot
 
 	Replay *torchmem.Replay // for maps of segments; nil without a snapshot
 	Shift  int64            // ns; snapshot time less Shift is report time
@@ -112,6 +114,16 @@ type Cache struct {
 	DeviceFree  int64 // bytes free on the card, of a failure; 0 where unknown
 }
 
+// splitAbove is the largest request of the small pool. Its free blocks serve no larger one, so that a small request
+// beside free bytes of the large pool says nothing.
+const splitAbove = 1 << 20
+
+// Misfit says that the cache had as many bytes free as were asked for, and still no block that would do: they lay in
+// pieces, or in the blocks of another stream.
+func (c *Cache) Misfit() bool {
+	return c.Request > splitAbove && c.Free >= c.Request && c.LargestFree < c.Request
+}
+
 // Outside is memory that the driver handed out to others than PyTorch's allocator.
 type Outside struct {
 	Bytes  int64   // device memory live at the end of the report
@@ -172,8 +184,8 @@ func (t *timeline) where(at int64) (iter int, path string) {
 }
 
 // place is the moment for the search of categories.
-func (t *timeline) place(at int64) torchmem.Place {
-	out := torchmem.Place{Iteration: sort.Search(len(t.iter), func(i int) bool { return t.iter[i] > at }) - 1}
+func (t *timeline) place(at int64) category.Place {
+	out := category.Place{Iteration: sort.Search(len(t.iter), func(i int) bool { return t.iter[i] > at }) - 1}
 	if out.Iteration >= 0 {
 		out.Inside = at < t.a.spans[t.p.iters[out.Iteration].span].end
 	}
@@ -182,7 +194,7 @@ func (t *timeline) place(at int64) torchmem.Place {
 	}
 	if span := t.in.at(at); span >= 0 {
 		if r := t.a.spans[span].row; r >= 0 && t.p.rows[r].kind != rowIteration {
-			out.Role = torchmem.RoleOf(t.p.rows[r].path)
+			out.Role = category.RoleOf(t.p.rows[r].path)
 		}
 	}
 	return out
@@ -204,10 +216,10 @@ func (t *timeline) lifetime(from, to int64) int {
 // categorize fills the categories of the blocks, their highest sums over the steady iterations, and who holds memory at
 // the peak.
 func (a *analysis) categorize(out *Track, ten *Tensors, tl *timeline, peakAt int64) {
-	lives := make([]torchmem.Life, len(ten.Blocks))
+	lives := make([]category.Life, len(ten.Blocks))
 	for i := range ten.Blocks {
 		b := &ten.Blocks[i]
-		lives[i] = torchmem.Life{From: b.Start, To: b.End, Bytes: b.Bytes}
+		lives[i] = category.Life{From: b.Start, To: b.End, Bytes: b.Bytes}
 		if a.timed && b.Start < a.firstTime && (b.End == Never || b.End >= a.firstTime) {
 			// The snapshot's trace began before the report did: what happened then has no phase.
 			lives[i].From = torchmem.Never
@@ -229,24 +241,24 @@ func (a *analysis) categorize(out *Track, ten *Tensors, tl *timeline, peakAt int
 			lives[i].Death = tl.place(lives[i].To)
 		}
 	}
-	cats := torchmem.Categories(lives, len(out.Iterations))
+	cats := category.Of(lives, len(out.Iterations))
 	for i := range ten.Blocks {
 		ten.Blocks[i].Category = cats[i].String()
 	}
-	var most [torchmem.NumCategories]int64
+	var most [category.NumKinds]int64
 	for i := range out.Iterations {
 		it := &out.Iterations[i]
 		if !it.Steady() {
 			continue
 		}
-		m := torchmem.CategoryMax(lives, cats, it.Start, it.End)
+		m := category.Max(lives, cats, it.Start, it.End)
 		for k := range m {
 			most[k] = max(most[k], m[k])
 		}
 	}
-	at := torchmem.CategoryAt(lives, cats, peakAt)
+	at := category.At(lives, cats, peakAt)
 	for _, name := range CategoryNames {
-		for k := torchmem.Category(0); k < torchmem.NumCategories; k++ {
+		for k := category.Kind(0); k < category.NumKinds; k++ {
 			if k.String() == name && (most[k] > 0 || at[k] > 0) {
 				ten.Categories = append(ten.Categories, CategoryUse{Name: name, Max: most[k], AtPeak: at[k]})
 			}

@@ -66,15 +66,6 @@ func readSnapshot(t testing.TB, export string) *torchmem.Snapshot {
 	return s
 }
 
-func levelUse(u *Use, level string) *MemoryUse {
-	for i := range u.Other {
-		if u.Other[i].Level == level {
-			return &u.Other[i].MemoryUse
-		}
-	}
-	return nil
-}
-
 // TestMeters compares the levels allocated and reserved of every phase with PyTorch's own meters. A phase that comes
 // several times in an iteration has the last call's end and the highest peak; the meter's peak covers the innermost
 // phases alone, since it was reset at the start of each.
@@ -119,7 +110,7 @@ func TestMeters(t *testing.T) {
 				}
 				compared++
 				want := tr.Truth[i]
-				a, r := levelUse(u, "allocated"), levelUse(u, "reserved")
+				a, r := u.Level(LevelAllocated), u.Level(LevelReserved)
 				if a.End != want.Alloc1 {
 					t.Errorf("%s step %d %s: allocated %d at its end, the meter says %d", export, k.step, k.phase, a.End, want.Alloc1)
 				}

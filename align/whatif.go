@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"sort"
 
+	"nsysmem/internal/wording"
 	"nsysmem/torchmem"
+	"nsysmem/torchmem/allocator"
 )
 
 // A WhatIf is what a recorded program would have reserved under other settings of PyTorch's caching allocator.
@@ -36,17 +38,17 @@ type WhatIf struct {
 
 // A Setting is one setting and what it comes to.
 type Setting struct {
-	torchmem.Result         // without a limit
-	IsRecorded      bool    // the program ran with it
-	IsDefault       bool    // PyTorch's defaults
-	Peak            Moment  // where reserved is highest first
-	Gap             Moment  // where reserved less allocated is highest first
-	SmallestCard    int64   // bytes; the least capacity with which every request is served, with what is outside PyTorch
-	Limited         *Limits // at the capacity asked for; nil without one
-	First           *Apart  // where it first differs from the base; nil for the base, and where it does not
-	Most            *Apart  // where it differs most
-	Iterations      []int64 // bytes; highest reserved within each of Track.Iterations
-	Growth          []Share // bytes taken from the driver, by iteration phase; most first
+	allocator.Result         // without a limit
+	IsRecorded       bool    // the program ran with it
+	IsDefault        bool    // PyTorch's defaults
+	Peak             Moment  // where reserved is highest first
+	Gap              Moment  // where reserved less allocated is highest first
+	SmallestCard     int64   // bytes; the least capacity with which every request is served, with what is outside PyTorch
+	Limited          *Limits // at the capacity asked for; nil without one
+	First            *Apart  // where it first differs from the base; nil for the base, and where it does not
+	Most             *Apart  // where it differs most
+	Iterations       []int64 // bytes; highest reserved within each of Track.Iterations
+	Growth           []Share // bytes taken from the driver, by iteration phase; most first
 }
 
 // Failed is the number of requests that fail at the capacity asked for; 0 without one.
@@ -79,7 +81,7 @@ type Limits struct {
 // A Failure is a request that could not be served. A program stops at the first.
 type Failure struct {
 	Moment
-	torchmem.FailedRequest
+	allocator.FailedRequest
 }
 
 // An Apart is a moment at which two settings hold different amounts.
@@ -96,7 +98,7 @@ type WhatIfOptions struct {
 	Track    *Track                // one that Snapshot was joined with; nil without a report
 	Device   int                   // without Track: which device of the snapshot; negative for the one that reserved most
 	Confs    []string              // settings as in PYTORCH_CUDA_ALLOC_CONF, beside the recorded one and the defaults
-	Sweep    bool                  // try torchmem.SweepGrid too, and rank
+	Sweep    bool                  // try allocator.SweepGrid too, and rank
 	Capacity int64                 // bytes of the card; 0 for no limit
 	Progress func(done, total int) // called after each simulation from one goroutine at a time; may be nil
 }
@@ -108,12 +110,12 @@ type WhatIfOptions struct {
 // leaves nothing for PyTorch, or that of ctx.
 func SimulateSettings(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 	w := &WhatIf{Snapshot: o.Name, Track: o.Track, Capacity: o.Capacity}
-	var q *torchmem.Requests
+	var q *allocator.Requests
 	err := await(ctx, func() error {
 		if err := w.pickReplay(&o); err != nil {
 			return err
 		}
-		q = w.Replay.Requests()
+		q = allocator.RequestsOf(w.Replay)
 		return nil
 	})
 	if err != nil {
@@ -134,7 +136,7 @@ func SimulateSettings(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 		w.Outside, w.HasOutside = t.Tensors.Outside.Peak+t.Tensors.Outside.Static, true
 	}
 	if o.Capacity > 0 && o.Capacity <= w.Outside {
-		return nil, fmt.Errorf("align: capacity of %s: %s are taken outside PyTorch: give more", size(o.Capacity), size(w.Outside))
+		return nil, fmt.Errorf("align: capacity of %s: %s are taken outside PyTorch: give more", wording.Bytes(o.Capacity), wording.Bytes(w.Outside))
 	}
 	cfgs, err := w.configs(&o)
 	if err != nil {
@@ -192,7 +194,7 @@ func (w *WhatIf) pickReplay(o *WhatIfOptions) error {
 }
 
 // meaning is what a setting comes to, however it is written.
-func meaning(c *torchmem.Config) string {
+func meaning(c *allocator.Config) string {
 	m := *c
 	m.Text, m.WithoutEffect = "", nil
 	return fmt.Sprintf("%+v", m)
@@ -200,11 +202,11 @@ func meaning(c *torchmem.Config) string {
 
 // configs are the settings to try, each once, and makes a row for each. A setting that was asked for stays as it was
 // written, though another may mean the same.
-func (w *WhatIf) configs(o *WhatIfOptions) ([]*torchmem.Config, error) {
-	var out []*torchmem.Config
+func (w *WhatIf) configs(o *WhatIfOptions) ([]*allocator.Config, error) {
+	var out []*allocator.Config
 	texts, meanings := map[string]int{}, map[string]int{}
 	add := func(text string, byMeaning bool) (int, error) {
-		c, err := torchmem.ParseConfig(text)
+		c, err := allocator.ParseConfig(text)
 		if err != nil {
 			return 0, err
 		}
@@ -242,7 +244,7 @@ func (w *WhatIf) configs(o *WhatIfOptions) ([]*torchmem.Config, error) {
 		}
 	}
 	if o.Sweep {
-		for _, text := range torchmem.SweepGrid() {
+		for _, text := range allocator.SweepGrid() {
 			if _, err := add(text, true); err != nil {
 				return nil, err
 			}
@@ -252,7 +254,7 @@ func (w *WhatIf) configs(o *WhatIfOptions) ([]*torchmem.Config, error) {
 }
 
 // simulate runs each setting without a limit and, where a capacity is given, with it, on all cores.
-func (w *WhatIf) simulate(ctx context.Context, q *torchmem.Requests, cfgs []*torchmem.Config, o *WhatIfOptions) error {
+func (w *WhatIf) simulate(ctx context.Context, q *allocator.Requests, cfgs []*allocator.Config, o *WhatIfOptions) error {
 	total, before := len(cfgs), 0
 	if o.Capacity > 0 {
 		total *= 2
@@ -262,9 +264,9 @@ func (w *WhatIf) simulate(ctx context.Context, q *torchmem.Requests, cfgs []*tor
 			o.Progress(before+n, total)
 		}
 	}
-	var free, limited []*torchmem.Result
+	var free, limited []*allocator.Result
 	err := await(ctx, func() error {
-		free = q.Sweep(cfgs, torchmem.SimOptions{Smallest: true}, done)
+		free = q.Sweep(cfgs, allocator.Options{Smallest: true}, done)
 		if before = len(cfgs); o.Capacity > 0 && ctx.Err() == nil {
 			limited = w.sweepLimited(q, cfgs, done)
 		}
@@ -293,12 +295,12 @@ func (w *WhatIf) simulate(ctx context.Context, q *torchmem.Requests, cfgs []*tor
 
 // sweepLimited simulates what is left of the capacity for PyTorch. A share of memory that the process may use is one of
 // the whole card, which the model multiplies by itself.
-func (w *WhatIf) sweepLimited(q *torchmem.Requests, cfgs []*torchmem.Config, done func(int)) []*torchmem.Result {
+func (w *WhatIf) sweepLimited(q *allocator.Requests, cfgs []*allocator.Config, done func(int)) []*allocator.Result {
 	left := w.Capacity - w.Outside
-	out := q.Sweep(cfgs, torchmem.SimOptions{Capacity: left}, done)
+	out := q.Sweep(cfgs, allocator.Options{Capacity: left}, done)
 	for i, c := range cfgs {
 		if f := c.MemoryFraction; f > 0 {
-			out[i] = q.Simulate(c, torchmem.SimOptions{Capacity: min(w.Capacity, int64(float64(left)/f))})
+			out[i] = q.Simulate(c, allocator.Options{Capacity: min(w.Capacity, int64(float64(left)/f))})
 		}
 	}
 	return out
@@ -322,7 +324,7 @@ func (w *WhatIf) Base() int {
 const noLimit = 1 << 60
 
 // doubts says what is uncertain about the figures, and what they cannot tell.
-func (w *WhatIf) doubts(q *torchmem.Requests) {
+func (w *WhatIf) doubts(q *allocator.Requests) {
 	say := func(format string, args ...any) { w.Notes = append(w.Notes, fmt.Sprintf(format, args...)) }
 	if !w.Known {
 		say("the snapshot does not tell its setting: the defaults are compared with")
@@ -333,14 +335,14 @@ func (w *WhatIf) doubts(q *torchmem.Requests) {
 			continue
 		}
 		if s.PeakReserved != w.Measured {
-			say("under the recorded setting the model comes to %s reserved where the run itself had %s: take the others with as much doubt", size(s.PeakReserved), size(w.Measured))
+			say("under the recorded setting the model comes to %s reserved where the run itself had %s: take the others with as much doubt", wording.Bytes(s.PeakReserved), wording.Bytes(w.Measured))
 		}
-		cfg, err := torchmem.ParseConfig(s.Conf)
+		cfg, err := allocator.ParseConfig(s.Conf)
 		if err != nil {
 			continue
 		}
-		if n := q.Simulate(cfg, torchmem.SimOptions{Capacity: noLimit}).PeakReserved; n != s.PeakReserved {
-			say("the recorded run gave back cached memory when there was no room, and its own figures are with that: with room enough it would have reserved %s", size(n))
+		if n := q.Simulate(cfg, allocator.Options{Capacity: noLimit}).PeakReserved; n != s.PeakReserved {
+			say("the recorded run gave back cached memory when there was no room, and its own figures are with that: with room enough it would have reserved %s", wording.Bytes(n))
 		}
 	}
 	if w.Replay.Doubts.Cut {
@@ -357,7 +359,7 @@ func (w *WhatIf) doubts(q *torchmem.Requests) {
 		"time is not modelled: each cudaMalloc, and each time the cache is given back, costs some that is in no figure here",
 	}
 	if w.HasOutside {
-		w.CannotKnow = append(w.CannotKnow, fmt.Sprintf("memory outside PyTorch is added as the report has it (%s at its highest); the CUDA context, a few hundred MiB, and other processes are in no report and come on top", size(w.Outside)))
+		w.CannotKnow = append(w.CannotKnow, fmt.Sprintf("memory outside PyTorch is added as the report has it (%s at its highest); the CUDA context, a few hundred MiB, and other processes are in no report and come on top", wording.Bytes(w.Outside)))
 	} else {
 		w.CannotKnow = append(w.CannotKnow, "memory outside PyTorch (libraries' workspaces, the CUDA context of a few hundred MiB, other processes) is not in the figures; with the report of the same run (--report) what it traced is added")
 	}

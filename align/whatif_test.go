@@ -11,6 +11,7 @@ import (
 	"nsysmem/internal/fixture"
 	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
+	"nsysmem/torchmem/allocator"
 )
 
 func unpackSnapshot(t testing.TB, name string) *torchmem.Snapshot {
@@ -105,7 +106,7 @@ func checkWhatIf(t testing.TB, w *WhatIf) {
 		if grown < s.PeakReserved-w.Replay.StartReserved {
 			t.Errorf("%q: phases took %d bytes, the peak is %d", s.Conf, grown, s.PeakReserved)
 		}
-		same := s == base || slices.EqualFunc(s.Curve, base.Curve, func(a, b torchmem.CurvePoint) bool { return a.Event == b.Event && a.Reserved == b.Reserved })
+		same := s == base || slices.EqualFunc(s.Curve, base.Curve, func(a, b allocator.CurvePoint) bool { return a.Event == b.Event && a.Reserved == b.Reserved })
 		if same && s.First != nil || !same && s.First == nil && s.PeakReserved != base.PeakReserved || (s.First == nil) != (s.Most == nil) {
 			t.Errorf("%q: differs first %+v, most %+v", s.Conf, s.First, s.Most)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"nsysmem/align"
 	"nsysmem/internal/wording"
 	"nsysmem/render/workbook"
 )
@@ -180,7 +181,7 @@ func (c *comparison) runsTable() workbook.Table {
 			r.Text(t.DeviceName)
 			r.Text(t.DeviceUUID)
 			r.Int(true, int64(t.Iterations))
-			r.Text(t.IterationsFrom.How)
+			r.Text(string(t.IterationsFrom.How))
 			l := t.device()
 			mem := has.Memory && l != nil
 			if l == nil {
@@ -204,8 +205,8 @@ func (c *comparison) runsTable() workbook.Table {
 			r.NS(has.API, u.API.AllocNS)
 			r.NS(has.API, u.API.FreeNS)
 			r.NS(has.API, u.API.SyncNS)
-			for _, kind := range []string{"managed", "pinned"} {
-				if k := t.level(kind); k != nil {
+			for _, kind := range []align.LevelKind{align.LevelManaged, align.LevelPinned} {
+				if k := align.LevelOf(t.Levels, kind); k != nil {
 					r.Bytes(true, k.Peak)
 				} else {
 					r.None()

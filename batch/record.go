@@ -12,7 +12,6 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
 )
 
 // A record is what the comparison of all reports needs to know of one. A file holds its head and then the iterations of
@@ -102,11 +101,8 @@ func newRecord(in Input, rep *findings.Report, ranks map[int64]int64) *record {
 		if rank, ok := ranks[t.PID]; ok && (in.Rank < 0 || len(ranks) > 1) {
 			out.Rank, out.Group = rank, withoutNumbers(in.Path)
 		}
-		for i := range t.Levels {
-			if t.Levels[i].Kind != "device" {
-				continue
-			}
-			if it, phase := summary.PeakPlace(t, &t.Levels[i]); it != nil {
+		if l := t.Level(align.LevelDevice); l != nil {
+			if it, phase := t.PeakPlace(l); it != nil {
 				out.PeakIteration, out.PeakPhase = it.Name, phase
 			}
 		}
@@ -116,7 +112,7 @@ func newRecord(in Input, rep *findings.Report, ranks map[int64]int64) *record {
 			its[i] = iteration{Index: it.Index, Name: it.Name, Start: it.Start, End: it.End, Warmup: it.Warmup,
 				Truncated: it.Truncated, Memory: it.Memory, GPU: it.GPU, API: it.API}
 			if rep.Collected.Memory {
-				its[i].PeakPhase = summary.PeakPhase(it)
+				its[i].PeakPhase = it.PeakPhase("device")
 			}
 		}
 		r.Tracks = append(r.Tracks, out)
@@ -141,16 +137,7 @@ func withoutNumbers(path string) string {
 }
 
 // device is the track's device level; nil where it has none.
-func (t *track) device() *align.Level { return t.level("device") }
-
-func (t *track) level(kind string) *align.Level {
-	for i := range t.Levels {
-		if t.Levels[i].Kind == kind {
-			return &t.Levels[i]
-		}
-	}
-	return nil
-}
+func (t *track) device() *align.Level { return align.LevelOf(t.Levels, align.LevelDevice) }
 
 // label names a track among those of all runs. A device's number says little: each process may call its own device 0.
 func (h *recordHead) label(i int) string {

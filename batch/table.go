@@ -210,7 +210,7 @@ func tables(rep *findings.Report, rec *record, o *Options, s *stage) error {
 			for j := range t.Blocks {
 				b := &t.Blocks[j]
 				row := allocationRow{owner: owners[i], StartNS: known(b.Start != align.Never, b.Start), EndNS: known(b.End != align.Never, b.End),
-					Address: b.Address, Bytes: b.Bytes, Kind: b.Kind, MemKind: b.MemKind, Stream: known(b.Stream >= 0, b.Stream),
+					Address: b.Address, Bytes: b.Bytes, Kind: string(b.Kind), MemKind: b.MemKind, Stream: known(b.Stream >= 0, b.Stream),
 					Call: b.Call, FreeCall: b.FreeCall, Iteration: index(b.Iteration), Phase: b.Phase,
 					EndIteration: index(b.EndIteration), EndPhase: b.EndPhase, FreeLost: b.Lost}
 				if err := put(row); err != nil {
@@ -227,7 +227,7 @@ func newRun(of owner, rec *record, i int) runRow {
 	row := runRow{owner: of, Group: t.Group, Report: rec.Path, Process: t.Process, DeviceName: t.DeviceName, DeviceUUID: t.DeviceUUID,
 		DeviceTotal: known(t.DeviceTotal > 0, t.DeviceTotal), NsysVersion: rec.Source.NsysVersion, ExportSchema: rec.Source.SchemaVersion,
 		StartUTC: known(rec.Source.StartUTC != 0, rec.Source.StartUTC), Duration: rec.Source.Duration(),
-		How: t.IterationsFrom.How, Pattern: t.IterationsFrom.Pattern, Confidence: finite(t.IterationsFrom.Confidence),
+		How: string(t.IterationsFrom.How), Pattern: t.IterationsFrom.Pattern, Confidence: finite(t.IterationsFrom.Confidence),
 		Iterations: int64(t.Iterations), PeakIteration: t.PeakIteration, PeakPhase: t.PeakPhase, work: newWork(c, &t.Total),
 		Findings: rec.Findings, Warnings: rec.Warnings}
 	if l := t.device(); l != nil && c.Memory {
@@ -236,13 +236,13 @@ func newRun(of owner, rec *record, i int) runRow {
 		row.Allocs, row.AllocBytes, row.Frees, row.FreeBytes = n(l.Allocs), n(l.AllocBytes), n(l.Frees), n(l.FreeBytes)
 		row.UnmatchedFrees, row.FailedAllocs, row.Partial = n(l.UnmatchedFrees), known(c.API, l.FailedAllocs), l.Partial
 	}
-	peak := func(kind string) *int64 {
-		if l := t.level(kind); l != nil {
+	peak := func(kind align.LevelKind) *int64 {
+		if l := align.LevelOf(t.Levels, kind); l != nil {
 			return known(true, l.Peak)
 		}
 		return nil
 	}
-	row.ManagedPeak, row.PinnedPeak, row.PageablePeak = peak("managed"), peak("pinned"), peak("pageable")
+	row.ManagedPeak, row.PinnedPeak, row.PageablePeak = peak(align.LevelManaged), peak(align.LevelPinned), peak(align.LevelPageable)
 	if t.Pool != nil {
 		row.PoolPeak, row.PoolUsed = known(true, t.Pool.PeakSize), known(true, t.Pool.PeakUsed)
 	}

@@ -11,13 +11,12 @@ import (
 
 // BenchmarkScan reads a million API calls, in one part and in two, from pages and by SQLite.
 func BenchmarkScan(b *testing.B) {
-	db := open(b, amplified(b))
+	path := amplified(b)
 	cols := []Column{Start, End, CorrelationID, GlobalTID, NameID}
-	for _, way := range []string{"pages", "sqlite"} {
+	for name, way := range ways {
 		for _, parts := range []int{1, 2} {
-			b.Run(fmt.Sprintf("by=%s/parts=%d", way, parts), func(b *testing.B) {
-				usePages = way == "pages"
-				defer func() { usePages = true }()
+			b.Run(fmt.Sprintf("by=%s/parts=%d", name, parts), func(b *testing.B) {
+				db := open(b, path, way...)
 				b.ReportAllocs()
 				var rows, sum atomic.Int64
 				for b.Loop() {
@@ -44,11 +43,10 @@ func BenchmarkScan(b *testing.B) {
 
 // BenchmarkNVTX reads 200,000 ranges.
 func BenchmarkNVTX(b *testing.B) {
-	db := open(b, amplified(b))
-	for _, way := range []string{"pages", "sqlite"} {
-		b.Run("by="+way, func(b *testing.B) {
-			usePages = way == "pages"
-			defer func() { usePages = true }()
+	path := amplified(b)
+	for name, way := range ways {
+		b.Run("by="+name, func(b *testing.B) {
+			db := open(b, path, way...)
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {

@@ -1,27 +1,23 @@
 package nsysdb
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"os"
 	"sync/atomic"
 )
 
-// This file reads the rows of a plain table straight from the pages of its b-tree, by the published file format of
-// SQLite (sqlite.org/fileformat2.html). SQLite itself interprets a program for each row and each value, which costs
-// four times what decoding does. All that is unusual (a value that is no number, a row that goes on in another page,
-// a column added later) is left to SQLite, one row or the whole table at a time.
+// This file finds the records of a plain table in the pages of its b-tree, by the published file format of SQLite
+// (sqlite.org/fileformat2.html); record.go takes them apart. SQLite itself interprets a program for each row and each
+// value, which costs four times what decoding does.
 
 // maxDepth is more levels than a b-tree of the largest possible file has.
 const maxDepth = 20
 
 // A treeFile is the export as pages.
 type treeFile struct {
-	f        *os.File
-	path     string
+	*exportFile
 	pageSize int
 	usable   int   // bytes of a page without those reserved at its end
 	pages    int64 // pages that the file has room for
@@ -29,26 +25,22 @@ type treeFile struct {
 }
 
 // newTreeFile reads the header; nil where the format is one that only SQLite may read.
-func newTreeFile(f *os.File, path string, size int64) *treeFile {
-	var head [100]byte
+func newTreeFile(f *exportFile) *treeFile {
+	var head [headerSize]byte
 	if _, err := f.ReadAt(head[:], 0); err != nil {
 		return nil
 	}
-	t := &treeFile{f: f, path: path, pageSize: int(binary.BigEndian.Uint16(head[16:]))}
-	if t.pageSize == 1 {
-		t.pageSize = 65536
-	}
+	t := &treeFile{exportFile: f, pageSize: pageSizeOf(head[:]), utf8: binary.BigEndian.Uint32(head[56:]) == 1}
 	t.usable = t.pageSize - int(head[20])
-	if head[19] > 2 || t.pageSize < 512 || t.pageSize&(t.pageSize-1) != 0 || t.usable < 480 {
+	if head[19] > 2 || t.usable < 480 {
 		return nil
 	}
-	t.pages = size / int64(t.pageSize)
-	t.utf8 = binary.BigEndian.Uint32(head[56:]) == 1
+	t.pages = f.size / int64(t.pageSize)
 	return t
 }
 
 func (t *treeFile) damaged(format string, args ...any) error {
-	return &Error{Op: "read", Path: t.path, Kind: ErrDamaged, Text: damagedText(fmt.Sprintf(format, args...))}
+	return damaged("read", t.path, fmt.Sprintf(format, args...))
 }
 
 // read reads n pages from the given one on.
@@ -56,8 +48,8 @@ func (t *treeFile) read(buf []byte, page int64, n int) error {
 	if page < 1 || page+int64(n)-1 > t.pages {
 		return t.damaged("there is no page %d", page)
 	}
-	if _, err := t.f.ReadAt(buf[:n*t.pageSize], (page-1)*int64(t.pageSize)); err != nil {
-		return &Error{Op: "read", Path: t.path, Kind: ErrRead, Text: fmt.Sprintf("%v: copy the report to a local disk and read that file", cause(err))}
+	if _, err := t.ReadAt(buf[:n*t.pageSize], (page-1)*int64(t.pageSize)); err != nil {
+		return readError(t.path, errRead, fmt.Sprint(cause(err))+copyToLocal)
 	}
 	return nil
 }
@@ -129,8 +121,7 @@ type walk struct {
 // runPages is how many pages are read at once where leaves follow each other in the file.
 func (t *treeFile) runPages() int { return max(1, 256<<10/t.pageSize) }
 
-// leaves calls w.leaf for each leaf at or below the nodes, which are siblings, in order. Leaves that are near each
-// other in the file are read together.
+// leaves calls w.leaf for each leaf at or below the nodes, which are siblings, in order.
 func (w *walk) leaves(nodes []uint32, depth int) error {
 	if depth >= maxDepth {
 		return w.damaged("a table is nested too deeply")
@@ -139,50 +130,22 @@ func (w *walk) leaves(nodes []uint32, depth int) error {
 		w.run = make([]byte, w.runPages()*w.pageSize+8) // 8 more for reading any integer as 8 bytes
 	}
 	for len(nodes) > 0 {
-		// How far ahead the next nodes go on through the file. A few pages in between are read for nothing.
-		first, last, n := int64(nodes[0]), int64(nodes[0]), 1
-		for n < len(nodes) {
-			next := int64(nodes[n])
-			if next <= last || next > last+4 || next-first >= int64(w.runPages()) {
-				break
-			}
-			last = next
-			n++
-		}
 		if err := context.Cause(w.ctx); err != nil {
 			return err
 		}
-		if err := w.read(w.run, first, int(last-first)+1); err != nil {
+		n := w.together(nodes)
+		first := int64(nodes[0])
+		if err := w.read(w.run, first, int(int64(nodes[n-1])-first)+1); err != nil {
 			return err
 		}
 		for i, no := range nodes[:n] {
 			at := int(int64(no)-first) * w.pageSize
-			page := w.run[at : at+w.pageSize+8]
-			switch page[0] {
-			case leafPage:
-				if w.visited.Add(1) > w.pages {
-					return w.damaged("pages refer to each other in circles")
-				}
-				if err := w.leaf(page); err != nil {
-					return err
-				}
-			case interiorPage:
-				// The level below uses w.run too, so what is left of this run is read again afterwards.
-				var err error
-				if w.lists[depth], err = w.children(w.lists[depth][:0], page[:w.pageSize], no); err != nil {
-					return err
-				}
-				if w.visited.Add(1) > w.pages {
-					return w.damaged("pages refer to each other in circles")
-				}
-				if err := w.leaves(w.lists[depth], depth+1); err != nil {
-					return err
-				}
-				n = i + 1
-			default:
-				return w.damaged("page %d is no part of a table", no)
+			below, err := w.page(w.run[at:at+w.pageSize+8], no, depth)
+			if err != nil {
+				return err
 			}
-			if n == i+1 {
+			if below {
+				n = i + 1 // the level below uses w.run too, so what is left of this run is read again
 				break
 			}
 		}
@@ -191,285 +154,63 @@ func (w *walk) leaves(nodes []uint32, depth int) error {
 	return nil
 }
 
-// A slot says where a column's value is in the rows of one shape.
-type slot struct {
-	off   int32 // from the start of the record; 0 for a constant
-	shift uint8 // an integer: how far eight bytes read at off must be shifted right
-	kind  slotKind
-	mask  int64 // all ones for an integer, 0 else
-	n     int64 // the value of a constant, or the length of a text; 0 for an integer
+// together is how many of the next nodes are read at once, as they are near each other in the file. A few pages in
+// between are read for nothing.
+func (w *walk) together(nodes []uint32) int {
+	first, last := int64(nodes[0]), int64(nodes[0])
+	for n, no := range nodes[1:] {
+		next := int64(no)
+		if next <= last || next > last+4 || next-first >= int64(w.runPages()) {
+			return n + 1
+		}
+		last = next
+	}
+	return len(nodes)
 }
 
-type slotKind uint8
-
-const (
-	slotInt   slotKind = iota
-	slotConst          // NULL, 0 or 1, which stand in the header alone
-	slotText
-	slotOdd // a floating-point number or a blob, or not in the record
-)
-
-// value is the value of an integer or a constant, without a branch between the two.
-func (sl *slot) value(rec []byte) int64 {
-	return int64(binary.BigEndian.Uint64(rec[sl.off:sl.off+8]))>>(sl.shift&63)&sl.mask | sl.n
-}
-
-// A shape is how a record lays out its columns, as its header says. Rows of one table have few shapes, so each is
-// worked out once.
-type shape struct {
-	key    headerKey // of shapes that the header's beginning tells
-	header []byte    // of others
-	slots  []slot
-	odd    bool  // some slot is slotOdd
-	texts  bool  // some slot is slotText
-	end    int32 // one past the last byte of the slots
-	size   int64 // bytes of the whole record; -1 where the beginning does not tell
-}
-
-// fits says that a record that is whole in its page can be one of the shape.
-func (s *shape) fits(rec []byte) bool {
-	return s != nil && (s.size == int64(len(rec)) || s.size < 0 && int(s.end) <= len(rec))
-}
-
-// A decoder finds wanted columns of records.
-type decoder struct {
-	cols   []int // positions of the wanted columns in the table
-	prefix int   // bytes of the header up to the last of them, where each has one
-	last   *shape
-	seats  [256]*shape // shapes by the hash of their key; the last of those with one hash
-	long   []*shape    // shapes without a key
-}
-
-// shape finds the layout of a record, nil where the record does not make sense. local is the part of it that is in
-// its page, with room for 8 bytes more.
-//
-// The columns that are wanted are mostly among the first, and each mostly has one byte in the header. Then these bytes,
-// with the header's length, tell all, and what later columns hold makes no shape of its own.
-func (d *decoder) shape(local []byte) *shape {
-	if len(local) == 0 {
-		return nil
+// page calls w.leaf for a page, or for the leaves below it, and says whether there was a level below.
+func (w *walk) page(page []byte, no uint32, depth int) (below bool, err error) {
+	if page[0] != leafPage && page[0] != interiorPage {
+		return false, w.damaged("page %d is no part of a table", no)
 	}
-	if d.prefix == 0 {
-		d.prefix = 2
-		for _, c := range d.cols {
-			d.prefix = max(d.prefix, c+2)
-		}
+	if w.visited.Add(1) > w.pages {
+		return false, w.damaged("pages refer to each other in circles")
 	}
-	hlen := int(local[0])
-	if hlen >= 0x80 || hlen == 0 || hlen > len(local) {
-		return d.longShape(local)
+	if page[0] == leafPage {
+		return false, w.leaf(page)
 	}
-	p := min(hlen, d.prefix)
-	key, ok := keyOf(local, p)
-	if !ok {
-		return d.longShape(local)
+	if w.lists[depth], err = w.children(w.lists[depth][:0], page[:w.pageSize], no); err != nil {
+		return true, err
 	}
-	if s := d.last; s != nil && s.key == key {
-		return s
-	}
-	seat := &d.seats[key.hash()]
-	if s := *seat; s != nil && s.key == key {
-		d.last = s
-		return s
-	}
-	s := d.layout(local[:p], 1, hlen)
-	if s == nil {
-		return nil
-	}
-	if s.key = key; p < hlen {
-		s.size = -1
-	}
-	d.last, *seat = s, s
-	return s
-}
-
-// longShape finds the layout by the whole header.
-func (d *decoder) longShape(local []byte) *shape {
-	hlen, n := int(local[0]), 1
-	if hlen >= 0x80 {
-		v, k := uvarint(local)
-		if k == 0 || v > uint64(len(local)) {
-			return nil
-		}
-		hlen, n = int(v), k
-	}
-	if hlen < n || hlen > len(local) {
-		return nil
-	}
-	header := local[:hlen]
-	for _, s := range d.long {
-		if bytes.Equal(s.header, header) {
-			return s
-		}
-	}
-	s := d.layout(header, n, hlen)
-	if s != nil {
-		if len(d.long) >= 64 {
-			d.long = d.long[:0] // such as texts of many lengths: forget, rather than search ever longer
-		}
-		s.header = bytes.Clone(header)
-		d.long = append(d.long, s)
-	}
-	return s
-}
-
-// A headerKey is the beginning of a header, the rest zero, as numbers that are compared at once.
-type headerKey [4]uint64
-
-// keyOf makes the key of the first n bytes; not where they are too many, or where one of them does not stand for a
-// column by itself.
-func keyOf(local []byte, n int) (k headerKey, ok bool) {
-	if n > 8*len(k) {
-		return k, false
-	}
-	last := uint64(1)<<(8*(n-1)&63+8) - 1 // of the last number, the bytes that count; all of them where that is 0 less 1
-	switch (n - 1) >> 3 {
-	case 0:
-		k[0] = binary.LittleEndian.Uint64(local[:8]) & last
-	case 1:
-		k[0] = binary.LittleEndian.Uint64(local[:8])
-		k[1] = binary.LittleEndian.Uint64(local[8:16]) & last
-	case 2:
-		k[0] = binary.LittleEndian.Uint64(local[:8])
-		k[1] = binary.LittleEndian.Uint64(local[8:16])
-		k[2] = binary.LittleEndian.Uint64(local[16:24]) & last
-	default:
-		k[0] = binary.LittleEndian.Uint64(local[:8])
-		k[1] = binary.LittleEndian.Uint64(local[8:16])
-		k[2] = binary.LittleEndian.Uint64(local[16:24])
-		k[3] = binary.LittleEndian.Uint64(local[24:32]) & last
-	}
-	return k, (k[0]|k[1]|k[2]|k[3])&0x8080808080808080 == 0
-}
-
-// hash is a number under 256. A product's highest bits depend on all bits of its factors.
-func (k *headerKey) hash() uint8 {
-	return uint8((k[0]*0x9e3779b97f4a7c15 + k[1]*0xbf58476d1ce4e5b9 + k[2]*0x94d049bb133111eb + k[3]*0xd6e8feb86659fd93) >> 56)
-}
-
-// layout works out the shape of a header of hlen bytes, of which all or the first are given; columns begin at at.
-func (d *decoder) layout(header []byte, at, hlen int) *shape {
-	s := &shape{slots: make([]slot, len(d.cols))}
-	for i := range s.slots {
-		s.slots[i].kind = slotOdd
-	}
-	off := int64(hlen)
-	for col := 0; at < len(header); col++ {
-		serial, k := uvarint(header[at:])
-		if k == 0 {
-			return nil
-		}
-		at += k
-		var size int64
-		sl := slot{kind: slotOdd}
-		switch {
-		case serial == 0:
-			sl = slot{kind: slotConst, n: Null}
-		case serial <= 6:
-			size = []int64{0, 1, 2, 3, 4, 6, 8}[serial]
-			sl = slot{kind: slotInt, shift: uint8(64 - 8*size), mask: -1}
-		case serial == 7:
-			size = 8
-		case serial == 8, serial == 9:
-			sl = slot{kind: slotConst, n: int64(serial) - 8}
-		case serial >= 12:
-			size = int64((serial - 12) / 2)
-			if serial%2 == 1 {
-				sl = slot{kind: slotText, n: size}
-			}
-		}
-		if size < 0 || off+size > 1<<31-1 {
-			return nil
-		}
-		if sl.kind != slotConst {
-			sl.off = int32(off)
-		}
-		off += size
-		for i, c := range d.cols {
-			if c != col {
-				continue
-			}
-			s.slots[i] = sl
-			if sl.kind != slotConst {
-				s.end = max(s.end, int32(off))
-			}
-		}
-	}
-	s.size = off
-	for _, sl := range s.slots {
-		s.odd = s.odd || sl.kind == slotOdd
-		s.texts = s.texts || sl.kind == slotText
-	}
-	return s
-}
-
-// uvarint reads SQLite's variable-length integer and says how many bytes it has, 0 where it is cut off.
-func uvarint(b []byte) (v uint64, n int) {
-	for n < len(b) && n < 8 {
-		c := b[n]
-		n++
-		v = v<<7 | uint64(c&0x7f)
-		if c < 0x80 {
-			return v, n
-		}
-	}
-	if n < len(b) && n == 8 {
-		return v<<8 | uint64(b[8]), 9
-	}
-	return 0, 0
+	return true, w.leaves(w.lists[depth], depth+1)
 }
 
 // cells calls row for the records of a leaf: with the rowid, the part of the record that is in the page, with capacity
-// for at least 8 more bytes, and whether that is all of it.
+// for at least 8 more bytes, and whether that is all of it. A cell is the record's size, the rowid, and the record.
 func (t *treeFile) cells(page []byte, row func(rowid int64, local []byte, whole bool) error) error {
 	n := int(binary.BigEndian.Uint16(page[3:]))
 	if 8+2*n > t.usable {
 		return t.damaged("a page has too many cells")
 	}
-	most := t.usable - 35 // longer records go on elsewhere
 	for i := range n {
 		at := int(binary.BigEndian.Uint16(page[8+2*i:]))
 		if at < 8+2*n || at >= t.usable {
 			return t.damaged("a page has a cell outside of it")
 		}
-		var size uint64
-		var rowid uint64
 		// Nearly all records are under 128 bytes, and so nearly all sizes are one byte.
-		if c := page[at]; c < 0x80 {
-			size = uint64(c)
-			at++
-		} else {
-			v, k := uvarint(page[at:t.usable])
-			if k == 0 {
-				return t.damaged("a page has a cell that is cut off")
-			}
-			size = v
-			at += k
+		size, k := uint64(page[at]), 1
+		if size >= 0x80 {
+			size, k = uvarint(page[at:t.usable])
 		}
-		// So are nearly all rowids four bytes or less: taken apart at once, seven bits of each.
-		x := binary.BigEndian.Uint64(page[at : at+8])
-		switch k := bits.LeadingZeros64(^x&0x8080808080808080) >> 3; {
-		case k < 4 && at+k < t.usable:
-			x >>= 56 - 8*k
-			rowid = x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000 | x>>3&0xfe00000
-			at += k + 1
-		default:
-			v, k := uvarint(page[at:t.usable])
-			if k == 0 {
-				return t.damaged("a page has a cell that is cut off")
-			}
-			rowid = v
-			at += k
+		if at += k; k == 0 || at >= t.usable {
+			return t.damaged("a page has a cell that is cut off")
 		}
-		local, whole := int(min(size, 1<<31-1)), true
-		if local > most {
-			whole = false
-			least := (t.usable-12)*32/255 - 23
-			if local = least + int((size-uint64(least))%uint64(t.usable-4)); local > most {
-				local = least
-			}
+		rowid, k := shortUvarint(page[at : at+8])
+		if k == 0 || at+k > t.usable {
+			rowid, k = uvarint(page[at:t.usable])
 		}
-		if local < 1 || at+local > t.usable {
+		local, whole := t.local(size)
+		if at += k; k == 0 || local < 1 || at+local > t.usable {
 			return t.damaged("a page has a cell that is cut off")
 		}
 		if err := row(int64(rowid), page[at:at+local:at+local+8], whole); err != nil {
@@ -477,4 +218,30 @@ func (t *treeFile) cells(page []byte, row func(rowid int64, local []byte, whole 
 		}
 	}
 	return nil
+}
+
+// local is how many bytes of a record of that size are in its page, and whether that is all. What is left of a longer
+// one goes on in pages of its own, all of them full.
+func (t *treeFile) local(size uint64) (n int, whole bool) {
+	most := t.usable - 35
+	if size <= uint64(most) {
+		return int(size), true
+	}
+	least := (t.usable-12)*32/255 - 23
+	if n = least + int((size-uint64(least))%uint64(t.usable-4)); n > most {
+		n = least
+	}
+	return n, false
+}
+
+// shortUvarint is uvarint for eight bytes of which the number may take up to four, as nearly all rowids do, and 0 where it
+// takes more. It is taken apart at once, seven bits of each byte.
+func shortUvarint(b []byte) (v uint64, n int) {
+	x := binary.BigEndian.Uint64(b)
+	k := bits.LeadingZeros64(^x&0x8080808080808080) >> 3
+	if k >= 4 {
+		return 0, 0
+	}
+	x >>= 56 - 8*k
+	return x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000 | x>>3&0xfe00000, k + 1
 }

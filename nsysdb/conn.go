@@ -26,13 +26,13 @@ type conn struct {
 func dial(path string) (c *conn, err error) {
 	uri, err := fileURI(path)
 	if err != nil {
-		return nil, openError(path, ErrRead, "%v", err)
+		return nil, openError(path, errRead, "%v", err)
 	}
 	c = &conn{path: path, tls: libc.NewTLS()}
 	err = c.guard(func() error {
 		name, err := libc.CString(uri + "?mode=ro&immutable=1")
 		if err != nil {
-			return openError(path, ErrRead, "%v", err)
+			return openError(path, errRead, "%v", err)
 		}
 		defer libc.Xfree(c.tls, name)
 		// SQLite writes the handle here, so it must be memory that the garbage collector does not move.
@@ -99,11 +99,11 @@ func (c *conn) guard(f func() error) (err error) {
 			if e, ok := r.(runtime.Error); ok {
 				detail = e.Error()
 			}
-			err = &Error{Op: "read", Path: c.path, Kind: ErrDamaged, Text: damagedText(detail)}
+			err = damaged("read", c.path, detail)
 		}
 	}()
 	if c.tls == nil {
-		return &Error{Op: "read", Path: c.path, Kind: ErrDamaged, Text: damagedText("reading it failed before")}
+		return damaged("read", c.path, "reading it failed before")
 	}
 	return f()
 }
@@ -135,23 +135,23 @@ func (c *conn) fail(op string, rc int32) error {
 	if c.db != 0 {
 		text = libc.GoString(sqlite3.Xsqlite3_errmsg(c.tls, c.db))
 	}
-	e := &Error{Op: op, Path: c.path, Kind: ErrRead, Text: text + ": export the report again with nsys export --type sqlite"}
+	e := &Error{op, c.path, text + ": export the report again with nsys export --type sqlite", errRead}
 	switch rc & 0xff {
 	case sqlite3.SQLITE_CORRUPT:
-		e.Kind, e.Text = ErrDamaged, damagedText(text)
+		return damaged(op, c.path, text)
 	case sqlite3.SQLITE_NOTADB:
-		e.Kind, e.Text = ErrNotSQLite, "is not a SQLite file, or an encrypted one: export with `nsys export --type sqlite`"
+		e.kind, e.Text = errNotSQLite, "is not a SQLite file, or an encrypted one"+exportSQLite
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
-		e.Kind, e.Text = ErrLocked, text+": let the other process finish, or export to a local disk and read that file"
+		e.kind, e.Text = errLocked, text+": let the other process finish"+orLocal
 	case sqlite3.SQLITE_IOERR:
-		e.Kind, e.Text = ErrRead, text+": copy the report to a local disk and read that file"
 		if rc == sqlite3.SQLITE_IOERR_SHORT_READ {
-			e.Kind, e.Text = ErrDamaged, damagedText("it is cut short")
+			return damaged(op, c.path, "it is cut short")
 		}
+		e.Text = text + copyToLocal
 	case sqlite3.SQLITE_FULL:
 		e.Text = fmt.Sprintf("no room for temporary files in %q: set TMPDIR to a larger disk", os.TempDir())
 	case sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
-		e.Kind = ErrPermission
+		e.kind = errPermission
 	}
 	return e
 }
@@ -288,7 +288,7 @@ func (p *pool) get() (*conn, error) {
 		return c, nil
 	}
 	if p.shut {
-		return nil, &Error{Op: "read", Path: p.path, Kind: ErrRead, Text: "the report is closed"}
+		return nil, readError(p.path, errRead, "the report is closed")
 	}
 	return dial(p.path)
 }

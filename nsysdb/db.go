@@ -9,12 +9,21 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
+
+// An Option changes how Open reads an export.
+type Option uint8
+
+// BySQLite has SQLite select all rows, rather than to take those of ordinary tables from the pages of the file: the same
+// rows in the same order, four times as slow. It is for comparing the two, and for a file that the pages' reader should
+// not be trusted with.
+const BySQLite Option = 1
 
 // A DB is an open export. Its methods may be called from several goroutines at once.
 type DB struct {
 	path     string
-	info     *fileInfo
+	info     *exportFile
 	pool     *pool
 	file     *treeFile // nil where only SQLite may read the pages
 	meta     *Meta
@@ -22,7 +31,6 @@ type DB struct {
 	tables   [numTables]*table // nil where the export has none
 	cols     [numTables][numColumns]int
 	enums    [numTables][numColumns]*enum
-	bySQLite bool // see ReadBySQLite
 	nvtx     *table
 	nvtxKind map[int64]nvtxKind
 	strs     *stringTable
@@ -32,13 +40,21 @@ type DB struct {
 	conn   *conn
 }
 
-// Open opens an export for reading and reads its Meta. It creates no file and writes none. Its errors are *Error.
-func Open(path string) (*DB, error) {
-	info, err := inspect(path)
+// Open opens an export for reading and reads its Meta. It creates no file and writes none. While another process writes
+// the export it waits, for seconds. Its errors are *Error.
+func Open(path string, options ...Option) (*DB, error) {
+	return openWithin(path, lockWait, options...)
+}
+
+func openWithin(path string, wait time.Duration, options ...Option) (*DB, error) {
+	f, err := openFile(path, wait)
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, info: info, pool: &pool{path: path}, warnings: info.warnings}
+	db := &DB{path: path, info: f, pool: &pool{path: path}, warnings: f.warnings}
+	if !slices.Contains(options, BySQLite) {
+		db.file = newTreeFile(f)
+	}
 	if err := db.load(); err != nil {
 		db.Close()
 		return nil, db.opening(err)
@@ -47,13 +63,6 @@ func Open(path string) (*DB, error) {
 }
 
 func (db *DB) load() (err error) {
-	f, err := os.Open(db.path)
-	if err != nil {
-		return openError(db.path, ErrRead, "%v", cause(err))
-	}
-	if db.file = newTreeFile(f, db.path, db.info.size); db.file == nil {
-		f.Close()
-	}
 	if db.conn, err = dial(db.path); err != nil {
 		return err
 	}
@@ -61,7 +70,7 @@ func (db *DB) load() (err error) {
 		return err
 	}
 	if !slices.ContainsFunc(db.schema.names, ofExport) {
-		return openError(db.path, ErrNotExport, "is a SQLite file but not an export of Nsight Systems: export with `nsys export --type sqlite`")
+		return openError(db.path, errNotExport, "is a SQLite file but not an export of Nsight Systems"+exportSQLite)
 	}
 	if err = db.discover(); err != nil {
 		return err
@@ -75,7 +84,7 @@ func (db *DB) opening(err error) error {
 		e.Op = "open"
 		return e
 	}
-	return openError(db.path, ErrRead, "%v", err)
+	return openError(db.path, errRead, "%v", err)
 }
 
 // ofExport says whether only an export of Nsight Systems would have a table of that name.
@@ -153,9 +162,7 @@ func (db *DB) Close() error {
 	if db.strs != nil {
 		db.strs.close()
 	}
-	if db.file != nil {
-		db.file.f.Close()
-	}
+	db.info.Close()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.conn != nil {
@@ -164,10 +171,6 @@ func (db *DB) Close() error {
 	}
 	return nil
 }
-
-// ReadBySQLite makes all later reads go through SQLite's own statements rather than through the pages of the file: the
-// same rows in the same order, four times as slow. It is for comparing the two. No other method may run meanwhile.
-func (db *DB) ReadBySQLite() { db.bySQLite = true }
 
 // Path is the path as given to Open.
 func (db *DB) Path() string { return db.path }
@@ -191,19 +194,15 @@ func (db *DB) Has(t Table, cols ...Column) bool {
 	return true
 }
 
-// Missing says whether the export lacks a table. Need says so as an error.
+// Missing says whether the export lacks a table.
 func (db *DB) Missing(t Table) bool { return !db.Has(t) }
 
-// Need is nil where the export has a table, and otherwise an *Error of kind ErrNoTable that says how to record it.
-func (db *DB) Need(t Table) error {
+// need is nil where the export has a table, and otherwise an *Error that says how to record it.
+func (db *DB) need(t Table) error {
 	if db.Has(t) {
 		return nil
 	}
-	return db.noTable(t.String(), db.absence(t))
-}
-
-func (db *DB) noTable(name, why string) error {
-	return &Error{Op: "read", Path: db.path, Kind: ErrNoTable, Text: "no table " + name + ": " + why}
+	return readError(db.path, errNoTable, "no table "+t.String()+": "+db.absence(t))
 }
 
 // absence says why a table is not there. Nsight Systems makes a table with its first row.
@@ -269,7 +268,7 @@ func (db *DB) Tables() ([]TableInfo, error) {
 
 // reading adds to an error whether the file changed meanwhile, which explains any damage and any end before its time.
 func (db *DB) reading(err error) error {
-	if err == nil || !isDamage(err) && !errors.Is(err, ErrRead) {
+	if err == nil || !isDamage(err) && !errors.Is(err, errRead) {
 		return err
 	}
 	if changed := db.changed(); changed != nil {
@@ -284,5 +283,5 @@ func (db *DB) changed() error {
 	if err == nil && fi.Size() == db.info.size && fi.ModTime().Equal(db.info.modTime) {
 		return nil
 	}
-	return &Error{Op: "read", Path: db.path, Kind: ErrChanged, Text: "the file changed while it was read: let the other program finish, then run again"}
+	return readError(db.path, errChanged, "the file changed while it was read: let the other program finish, then run again")
 }

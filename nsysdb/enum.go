@@ -14,7 +14,7 @@ type enum struct {
 }
 
 // value translates one number. A number that the export does not name stays itself where that is no constant, else it
-// moves out of their way by 1000.
+// moves out of their way.
 func (e *enum) value(n int64) int64 {
 	if e.same || n == Null {
 		return n
@@ -25,9 +25,12 @@ func (e *enum) value(n int64) int64 {
 	return e.stranger(n)
 }
 
+// outOfWay is added to a number of the export's that would pass for a constant here, and is none.
+const outOfWay = 1000
+
 func (e *enum) stranger(n int64) int64 {
 	if n >= 0 && n <= e.max {
-		return n + 1000
+		return n + outOfWay
 	}
 	return n
 }
@@ -117,28 +120,20 @@ func (s *schema) enumRows(name string) ([]enumRow, error) {
 	return rows, err
 }
 
+var memKindNames = [...]string{
+	KindPageable: "pageable", KindPinned: "pinned", KindDevice: "device", KindArray: "array", KindManaged: "managed",
+	KindDeviceStatic: "device static", KindManagedStatic: "managed static", KindUnknown: "unknown",
+}
+
 // MemKindName is the name of a kind of memory: "device", "device static", or "kind 9" for a number without a name.
 func MemKindName(n int64) string {
-	switch n {
-	case KindPageable:
-		return "pageable"
-	case KindPinned:
-		return "pinned"
-	case KindDevice:
-		return "device"
-	case KindArray:
-		return "array"
-	case KindManaged:
-		return "managed"
-	case KindDeviceStatic:
-		return "device static"
-	case KindManagedStatic:
-		return "managed static"
-	case KindUnknown, Null:
-		return "unknown"
-	}
-	if n >= 1000 && n <= 1000+KindUnknown {
-		n -= 1000 // moved out of the constants' way
+	switch {
+	case n == Null:
+		return memKindNames[KindUnknown]
+	case n >= 0 && n < int64(len(memKindNames)):
+		return memKindNames[n]
+	case n >= outOfWay && n < outOfWay+int64(len(memKindNames)):
+		n -= outOfWay
 	}
 	return "kind " + strconv.FormatInt(n, 10)
 }

@@ -3,32 +3,43 @@ package nsysdb
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
-// The causes of an *Error, for errors.Is.
+// ErrNsysRep is the cause of an *Error for a report that nsys has not exported yet, for errors.Is.
+var ErrNsysRep = errors.New("not exported yet")
+
+// The other causes of an *Error, which tell this package's own functions apart what went wrong.
 var (
-	ErrNotFound   = errors.New("no such file")
-	ErrDirectory  = errors.New("is a directory")
-	ErrPermission = errors.New("no permission to read")
-	ErrNotRegular = errors.New("not a regular file")
-	ErrEmpty      = errors.New("the file is empty")
-	ErrNotSQLite  = errors.New("not a SQLite file")
-	ErrNsysRep    = errors.New("not exported yet")
-	ErrNotExport  = errors.New("not an export of Nsight Systems")
-	ErrDamaged    = errors.New("the file is damaged")
-	ErrLocked     = errors.New("the file is locked")
-	ErrChanged    = errors.New("the file changed while it was read")
-	ErrNoTable    = errors.New("no such table")
-	ErrRead       = errors.New("cannot read")
+	errNotFound   = errors.New("no such file")
+	errDirectory  = errors.New("is a directory")
+	errPermission = errors.New("no permission to read")
+	errNotRegular = errors.New("not a regular file")
+	errEmpty      = errors.New("the file is empty")
+	errNotSQLite  = errors.New("not a SQLite file")
+	errNotExport  = errors.New("not an export of Nsight Systems")
+	errDamaged    = errors.New("the file is damaged")
+	errLocked     = errors.New("the file is locked")
+	errChanged    = errors.New("the file changed while it was read")
+	errNoTable    = errors.New("no such table")
+	errRead       = errors.New("cannot read")
 )
 
-// An Error tells on one line which file, what is wrong and what to do. errors.Is finds its Kind.
+// What to do, where several errors say the same.
+const (
+	copyAgain    = ": copy it again, or export the report again"
+	copyToLocal  = ": copy the report to a local disk and read that file"
+	orLocal      = ", or export to a local disk and read that file"
+	exportSQLite = ": export with `nsys export --type sqlite`"
+)
+
+// An Error tells on one line which file, what is wrong and what to do. errors.Is finds ErrNsysRep in it.
 type Error struct {
 	Op   string // "open" or "read"
 	Path string // as given to Open
-	Kind error  // one of the Err… values
 	Text string // what is wrong and what to do
+	kind error  // one of the causes above
 }
 
 func (e *Error) Error() string {
@@ -36,10 +47,35 @@ func (e *Error) Error() string {
 }
 
 // Unwrap gives the cause.
-func (e *Error) Unwrap() error { return e.Kind }
+func (e *Error) Unwrap() error { return e.kind }
 
 func openError(path string, kind error, format string, args ...any) *Error {
-	return &Error{Op: "open", Path: path, Kind: kind, Text: fmt.Sprintf(format, args...)}
+	return &Error{"open", path, fmt.Sprintf(format, args...), kind}
+}
+
+func readError(path string, kind error, text string) *Error {
+	return &Error{"read", path, text, kind}
+}
+
+// damaged is the error for a file whose content does not make sense. The detail may be SQLite's own words.
+func damaged(op, path, detail string) *Error {
+	const limit = 160 // SQLite may repeat the whole text of a table's definition
+	if r := []rune(detail); len(r) > limit {
+		detail = string(r[:limit]) + "…"
+	}
+	detail = strings.Join(strings.Fields(detail), " ")
+	return &Error{op, path, "the file is damaged (" + detail + ")" + copyAgain, errDamaged}
+}
+
+func isDamage(err error) bool { return errors.Is(err, errDamaged) }
+
+// cause is the reason of an error of package os without the path, which the message names already.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }
 
 // A Warning is a doubt about a report: it can be read, but perhaps it does not say all.
@@ -47,15 +83,3 @@ type Warning struct {
 	Code string // stable, such as "newer-schema"
 	Text string // one line
 }
-
-// damagedText tells of a file whose pages do not make sense, with SQLite's own words.
-func damagedText(detail string) string {
-	const limit = 160 // SQLite may repeat the whole text of a table's definition
-	if r := []rune(detail); len(r) > limit {
-		detail = string(r[:limit]) + "…"
-	}
-	detail = strings.Join(strings.Fields(detail), " ")
-	return fmt.Sprintf("the file is damaged (%s): copy it again, or export the report again", detail)
-}
-
-func isDamage(err error) bool { return errors.Is(err, ErrDamaged) }

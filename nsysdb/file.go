@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,133 +14,161 @@ import (
 )
 
 // lockWait bounds how long Open waits for another process to finish writing the report.
-var lockWait = 3 * time.Second
+const lockWait = 3 * time.Second
 
-const sqliteMagic = "SQLite format 3\x00"
+const (
+	sqliteMagic = "SQLite format 3\x00"
+	headerSize  = 100 // bytes
+)
 
-// fileInfo is what the first look at a file tells, before SQLite sees it.
-type fileInfo struct {
+// An exportFile is an export before SQLite sees it.
+type exportFile struct {
+	*os.File
+	path     string
 	size     int64 // bytes
 	modTime  time.Time
-	pageSize int64
 	warnings []Warning
 }
 
-// inspect looks at the file itself, so that SQLite is only ever given a file that can be an export, and each other
-// kind of file has a message of its own.
+// openFile looks at the file itself, so that SQLite is only ever given a file that can be an export, and each other
+// kind of file has a message of its own. It waits for other processes no longer than the given time.
 //
 //  1. The path must name a regular file that can be opened.
 //  2. No other process may hold SQLite's lock for writing.
 //  3. The header must be SQLite's, and the file as long as the header says.
 //  4. A journal or write-ahead log beside it holds changes that are not read: that is only a warning.
-func inspect(path string) (*fileInfo, error) {
+func openFile(path string, wait time.Duration) (*exportFile, error) {
 	fi, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, openError(path, ErrNotFound, "file not found")
-	case errors.Is(err, fs.ErrPermission):
-		return nil, openError(path, ErrPermission, "no permission to read it")
+		return nil, openError(path, errNotFound, "file not found")
 	case err != nil:
-		return nil, openError(path, ErrRead, "%v", cause(err))
+		return nil, refused(path, err)
 	case fi.IsDir():
-		return nil, openError(path, ErrDirectory, "is a directory: name the .sqlite file in it")
+		return nil, openError(path, errDirectory, "is a directory: name the .sqlite file in it")
 	case !fi.Mode().IsRegular():
-		return nil, openError(path, ErrNotRegular, "is not a regular file: SQLite needs a file on disk")
+		return nil, openError(path, errNotRegular, "is not a regular file: SQLite needs a file on disk")
 	}
-	f, err := os.Open(path)
-	for deadline := time.Now().Add(lockWait); err != nil && lockedByOS(err) && time.Now().Before(deadline); {
-		time.Sleep(50 * time.Millisecond)
-		f, err = os.Open(path)
-	}
-	switch {
-	case err != nil && lockedByOS(err):
-		return nil, lockedError(path)
-	case errors.Is(err, fs.ErrPermission):
-		return nil, openError(path, ErrPermission, "no permission to read it")
-	case err != nil:
-		return nil, openError(path, ErrRead, "%v", cause(err))
-	}
-	defer f.Close()
-
-	for deadline := time.Now().Add(lockWait); beingWritten(f); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			return nil, lockedError(path)
-		}
-	}
-	if fi, err = f.Stat(); err != nil {
-		return nil, openError(path, ErrRead, "%v", cause(err))
-	}
-	info := &fileInfo{size: fi.Size(), modTime: fi.ModTime()}
-	head := make([]byte, 100)
-	n, err := io.ReadFull(f, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, openError(path, ErrRead, "%v", cause(err))
-	}
-	if err := checkHeader(path, head[:n], info); err != nil {
+	f, err := openUnlocked(path, wait)
+	if err != nil {
 		return nil, err
 	}
-	info.warnings = besides(path)
-	return info, nil
+	out := &exportFile{File: f, path: path}
+	if err := out.look(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	out.warnings = besides(path)
+	return out, nil
 }
 
-func lockedError(path string) error {
-	return openError(path, ErrLocked, "another process is writing it (waited %v): let it finish, or export to a local disk and read that file", lockWait)
+// openUnlocked opens a file that no other process writes to any more.
+func openUnlocked(path string, wait time.Duration) (*os.File, error) {
+	const pause = 50 * time.Millisecond
+	locked := openError(path, errLocked, "another process is writing it (waited %v): let it finish"+orLocal, wait)
+	f, err := os.Open(path)
+	for deadline := time.Now().Add(wait); err != nil && lockedByOS(err); f, err = os.Open(path) {
+		if time.Now().After(deadline) {
+			return nil, locked
+		}
+		time.Sleep(pause)
+	}
+	if err != nil {
+		return nil, refused(path, err)
+	}
+	for deadline := time.Now().Add(wait); beingWritten(f); time.Sleep(pause) {
+		if time.Now().After(deadline) {
+			f.Close()
+			return nil, locked
+		}
+	}
+	return f, nil
 }
 
-// checkHeader judges the first bytes of a file, at most 100.
-func checkHeader(path string, head []byte, info *fileInfo) error {
-	ext := strings.ToLower(filepath.Ext(path))
-	isSQLite := bytes.HasPrefix(head, []byte(sqliteMagic))
-	switch {
-	case isSQLite:
-	case ext == ".nsys-rep" || ext == ".qdrep":
-		out := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) + ".sqlite"
-		return openError(path, ErrNsysRep, "is a report that is not exported yet: run `nsys export --type sqlite -o %s %s`", quoted(out), quoted(path))
-	case ext == ".qdstrm":
-		return openError(path, ErrNsysRep, "is a recording that was never finished: make a report of it with QdstrmImporter, then run `nsys export --type sqlite`")
-	case len(head) == 0:
-		return openError(path, ErrEmpty, "the file is empty: copy it again, or export the report again")
-	case len(bytes.Trim(head, "\x00")) == 0:
-		return openError(path, ErrDamaged, "%s", damagedText("it begins with zeros"))
-	case strings.HasPrefix(sqliteMagic, string(head)):
-		return openError(path, ErrDamaged, "%s", damagedText("it ends within its header"))
-	default:
-		return openError(path, ErrNotSQLite, "is not a SQLite file%s: export with `nsys export --type sqlite`", looksLike(head))
+// refused is the error where the system does not let a file be read.
+func refused(path string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return openError(path, errPermission, "no permission to read it")
 	}
-	if len(head) < 100 {
-		return openError(path, ErrDamaged, "%s", damagedText("it ends within its header"))
+	return openError(path, errRead, "%v", cause(err))
+}
+
+// look judges the file by its header and its size.
+func (f *exportFile) look() error {
+	fi, err := f.Stat()
+	if err != nil {
+		return refused(f.path, err)
 	}
-	info.pageSize = int64(binary.BigEndian.Uint16(head[16:]))
-	if info.pageSize == 1 {
-		info.pageSize = 65536
+	f.size, f.modTime = fi.Size(), fi.ModTime()
+	head := make([]byte, headerSize)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return refused(f.path, err)
 	}
-	if info.pageSize < 512 || info.pageSize&(info.pageSize-1) != 0 {
-		return openError(path, ErrDamaged, "%s", damagedText("its header names no possible page size"))
+	if head = head[:n]; !bytes.HasPrefix(head, []byte(sqliteMagic)) {
+		return notSQLite(f.path, head)
+	}
+	if n < headerSize {
+		return damaged("open", f.path, "it ends within its header")
+	}
+	pageSize := int64(pageSizeOf(head))
+	if pageSize == 0 {
+		return damaged("open", f.path, "its header names no possible page size")
 	}
 	// The page count counts only where the change counter says that the same program wrote both.
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
-	if pages > 0 && bytes.Equal(head[24:28], head[92:96]) && pages*info.pageSize > info.size {
-		return openError(path, ErrDamaged, "the file is cut short: it has %d of %d bytes: copy it again, or export the report again",
-			info.size, pages*info.pageSize)
+	if pages > 0 && bytes.Equal(head[24:28], head[92:96]) && pages*pageSize > f.size {
+		return openError(f.path, errDamaged, "the file is cut short: it has %d of %d bytes"+copyAgain, f.size, pages*pageSize)
 	}
 	return nil
 }
 
-// looksLike names well-known kinds of file by their first bytes.
-func looksLike(head []byte) string {
-	for _, k := range []struct{ magic, name string }{
-		{"\x1f\x8b", "gzip"}, {"\x28\xb5\x2f\xfd", "zstd"}, {"\xfd7zXZ", "xz"}, {"PK\x03\x04", "zip"}, {"BZh", "bzip2"},
-	} {
-		if bytes.HasPrefix(head, []byte(k.magic)) {
-			return " but compressed with " + k.name + " (unpack it first, if it is an export)"
-		}
+// pageSizeOf is the size of a page in bytes by a header of SQLite's, 0 where it gives none that is possible.
+func pageSizeOf(head []byte) int {
+	n := int(binary.BigEndian.Uint16(head[16:]))
+	switch {
+	case n == 1:
+		return 65536
+	case n < 512 || n&(n-1) != 0:
+		return 0
+	}
+	return n
+}
+
+// notSQLite says what a file that begins otherwise than SQLite's is, and how to come from it to an export.
+func notSQLite(path string, head []byte) error {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".nsys-rep", ".qdrep":
+		out := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) + ".sqlite"
+		return openError(path, ErrNsysRep, "is a report that is not exported yet: run `nsys export --type sqlite -o %s %s`", quoted(out), quoted(path))
+	case ".qdstrm":
+		return openError(path, ErrNsysRep, "is a recording that was never finished: "+
+			"make a report of it with QdstrmImporter, then run `nsys export --type sqlite`")
 	}
 	switch {
-	case bytes.HasPrefix(head, []byte("\x89HDF")):
-		return " but HDF5"
-	case bytes.HasPrefix(head, []byte("PAR1")), bytes.HasPrefix(head, []byte("ARROW1")):
-		return " but Parquet or Arrow"
-	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")):
+	case len(head) == 0:
+		return openError(path, errEmpty, "the file is empty"+copyAgain)
+	case len(bytes.Trim(head, "\x00")) == 0:
+		return damaged("open", path, "it begins with zeros")
+	case strings.HasPrefix(sqliteMagic, string(head)):
+		return damaged("open", path, "it ends within its header")
+	}
+	return openError(path, errNotSQLite, "is not a SQLite file%s"+exportSQLite, looksLike(head))
+}
+
+// looksLike names well-known kinds of file by their first bytes.
+func looksLike(head []byte) string {
+	const packed = "compressed with %s (unpack it first, if it is an export)"
+	for _, k := range []struct{ magic, says, name string }{
+		{"\x1f\x8b", packed, "gzip"}, {"\x28\xb5\x2f\xfd", packed, "zstd"}, {"\xfd7zXZ", packed, "xz"},
+		{"PK\x03\x04", packed, "zip"}, {"BZh", packed, "bzip2"}, {"\x89HDF", "%s", "HDF5"},
+		{"PAR1", "%s", "Parquet or Arrow"}, {"ARROW1", "%s", "Parquet or Arrow"},
+	} {
+		if bytes.HasPrefix(head, []byte(k.magic)) {
+			return " but " + fmt.Sprintf(k.says, k.name)
+		}
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
 		return " but perhaps JSON"
 	}
 	return ""
@@ -160,15 +189,6 @@ func besides(path string) []Warning {
 		f.Close()
 	}
 	return ws
-}
-
-// cause is the reason of an error of package os without the path, which the message names already.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }
 
 // quoted is s as a shell would need it.

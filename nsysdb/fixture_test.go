@@ -33,9 +33,9 @@ func run(t testing.TB, path, script string) {
 }
 
 // open opens an export for one test.
-func open(t testing.TB, path string) *DB {
+func open(t testing.TB, path string, way ...Option) *DB {
 	t.Helper()
-	db, err := Open(path)
+	db, err := Open(path, way...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,15 +65,14 @@ func rows(t testing.TB, db *DB, scan Scan) [][]int64 {
 	return slices.Concat(parts...)
 }
 
+// ways are the options of opening that choose a reader.
+var ways = map[string][]Option{"pages": nil, "sqlite": {BySQLite}}
+
 // bothWays runs a test with rows read from pages and with rows read by SQLite.
-func bothWays(t *testing.T, f func(t *testing.T)) {
+func bothWays(t *testing.T, f func(t *testing.T, way ...Option)) {
 	t.Helper()
-	for name, pages := range map[string]bool{"pages": true, "sqlite": false} {
-		t.Run(name, func(t *testing.T) {
-			usePages = pages
-			defer func() { usePages = true }()
-			f(t)
-		})
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) { f(t, way...) })
 	}
 }
 

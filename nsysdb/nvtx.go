@@ -2,9 +2,9 @@ package nsysdb
 
 import (
 	"context"
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
-	"sync/atomic"
 )
 
 // unnamed is the name of a range whose export gives neither text nor an id.
@@ -56,7 +56,8 @@ func (s *schema) readNVTXKinds() (map[int64]nvtxKind, error) {
 	return kinds, nil
 }
 
-// NVTX reads all ranges and marks. Without a table of them it gives none; HasNVTX tells.
+// NVTX reads all ranges and marks. Without a table of them it gives none; HasNVTX tells. A table without times or types is
+// an *Error.
 func (db *DB) NVTX(ctx context.Context) (*NVTX, error) {
 	out := &NVTX{Domains: map[DomainID]string{}}
 	t := db.nvtx
@@ -64,120 +65,39 @@ func (db *DB) NVTX(ctx context.Context) (*NVTX, error) {
 		return out, nil
 	}
 	if t.col("start") < 0 || t.col("eventType") < 0 {
-		return nil, &Error{Op: "read", Path: db.path, Kind: ErrNoTable, Text: "table " + t.name + " has no column start or eventType: export with a version of Nsight Systems from 2022.4 on"}
+		return nil, readError(db.path, errNoTable, "table "+t.name+
+			" has no column start or eventType: export with a version of Nsight Systems from 2022.4 on")
 	}
-	r := &nvtxReader{out: out, kinds: db.nvtxKind, byText: map[string]int32{}, byID: map[int64]int32{}, domainIDs: map[DomainID]int64{}}
 	out.Ranges = make([]Range, 0, min(t.rows, 1<<20))
-	read := r.readSQLite
-	if db.plain(t) {
-		read = r.readPages
-	}
-	if err := read(ctx, db, t); err != nil {
+	x := &nvtxReader{out: out, kinds: db.nvtxKind, byText: map[string]int32{}, byID: map[int64]int32{}, domainIDs: map[DomainID]int64{}}
+	if err := x.read(ctx, db); err != nil {
 		return nil, db.reading(err)
 	}
-	if err := r.resolve(db); err != nil {
+	if err := x.resolve(db); err != nil {
 		return nil, db.reading(err)
 	}
 	return out, db.changed()
 }
 
-// nvtxColumns are the columns of NVTX_EVENTS that are read: integers, and the text last.
-var nvtxColumns = [...]string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text"}
+// The columns of NVTX_EVENTS that are read as integers.
+const (
+	nvtxStart = iota
+	nvtxEnd
+	nvtxType
+	nvtxTID
+	nvtxEndTID
+	nvtxDomainID
+	nvtxTextID
+	numNVTX
+)
 
-const nvtxText = len(nvtxColumns) - 1
-
-// nvtxRow is the integers of nvtxColumns; those that the table lacks are Null.
-type nvtxRow [nvtxText]int64
-
-// selectNVTX is a statement for all of nvtxColumns.
-func selectNVTX(t *table) string {
-	list := make([]string, len(nvtxColumns))
-	for i, name := range nvtxColumns {
-		list[i] = "NULL"
-		if at := t.col(name); at >= 0 {
-			list[i] = ident(t.columns[at].name)
-		}
-	}
-	return "SELECT " + strings.Join(list, ",") + " FROM " + ident(t.name)
+var nvtxColumns = [numNVTX]string{
+	nvtxStart: "start", nvtxEnd: "end", nvtxType: "eventType", nvtxTID: "globalTid", nvtxEndTID: "endGlobalTid",
+	nvtxDomainID: "domainId", nvtxTextID: "textId",
 }
 
-func (r *nvtxReader) readSQLite(ctx context.Context, db *DB, t *table) error {
-	c, err := db.pool.get()
-	if err != nil {
-		return err
-	}
-	defer db.pool.put(c)
-	s, err := c.prepare(selectNVTX(t))
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	for more := true; more; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := c.guard(func() (err error) {
-			for range batchRows {
-				if more, err = s.next(); !more {
-					return err
-				}
-				r.fromSQLite(s)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *nvtxReader) fromSQLite(s *stmt) {
-	var v nvtxRow
-	for i := range v {
-		v[i] = s.int(i)
-	}
-	r.row(&v, s.text(nvtxText))
-}
-
-func (r *nvtxReader) readPages(ctx context.Context, db *DB, t *table) error {
-	var d decoder
-	var at []int // which of nvtxColumns each of the decoder's columns is
-	for i, name := range nvtxColumns {
-		if c := t.col(name); c >= 0 {
-			d.cols = append(d.cols, c)
-			at = append(at, i)
-		}
-	}
-	odd := oddRows{db: db, sql: selectNVTX(t) + " WHERE rowid=?"}
-	defer odd.close()
-	row := func(rowid int64, rec []byte, whole bool) error {
-		s := d.shape(rec)
-		if whole && !s.fits(rec) {
-			return db.file.damaged("table %s has a row that makes no sense", t.name)
-		}
-		if s == nil || s.odd || s.texts && !db.file.utf8 || int(s.end) > len(rec) {
-			return odd.read(rowid, r.fromSQLite)
-		}
-		v := nvtxRow{Null, Null, Null, Null, Null, Null, Null}
-		var text []byte
-		for i := range s.slots {
-			sl := &s.slots[i]
-			switch {
-			case sl.kind == slotText && at[i] == nvtxText:
-				text = rec[sl.off : int64(sl.off)+sl.n]
-			case sl.kind == slotText || at[i] == nvtxText && sl.n != Null:
-				return odd.read(rowid, r.fromSQLite) // a number as text, or text as a number
-			case at[i] != nvtxText:
-				v[at[i]] = sl.value(rec)
-			}
-		}
-		r.row(&v, text)
-		return nil
-	}
-	w := &walk{treeFile: db.file, ctx: ctx, visited: new(atomic.Int64), leaf: func(page []byte) error { return db.file.cells(page, row) }}
-	return w.leaves([]uint32{t.root}, 0)
-}
+// nvtxRow is one row's integers; those that the table lacks are Null.
+type nvtxRow [numNVTX]int64
 
 type nvtxReader struct {
 	out       *NVTX
@@ -187,82 +107,111 @@ type nvtxReader struct {
 	domainIDs map[DomainID]int64 // domains whose name is an id of StringIds
 }
 
-func (r *nvtxReader) row(v *nvtxRow, text []byte) {
-	kind := r.kinds[v[2]]
+// read reads all rows of the table.
+func (x *nvtxReader) read(ctx context.Context, db *DB) error {
+	q := &request{t: db.nvtx, order: -1}
+	var of []int // which of nvtxColumns each column of integers is
+	for i, name := range nvtxColumns {
+		if c := q.t.col(name); c >= 0 {
+			q.cols = append(q.cols, c)
+			of = append(of, i)
+		}
+	}
+	if c := q.t.col("text"); c >= 0 {
+		q.cols, q.text = append(q.cols, c), true
+	}
+	r := db.reader(ctx, q)
+	if _, err := r.split(1); err != nil {
+		return err
+	}
+	return r.read(ctx, 0, func(b *block) error {
+		row := nvtxRow{Null, Null, Null, Null, Null, Null, Null}
+		for n := range b.rows {
+			for i, vs := range b.ints {
+				row[of[i]] = vs[n]
+			}
+			x.row(&row, b.rowText(n))
+		}
+		return nil
+	})
+}
+
+// row takes one row in: a domain, a mark or a range.
+func (x *nvtxReader) row(v *nvtxRow, text []byte) {
+	kind := x.kinds[v[nvtxType]]
 	if kind == nvtxOther {
 		return
 	}
-	start, end, tid, endTID, domain, textID := v[0], v[1], v[3], v[4], v[5], v[6]
-	if tid == Null {
-		tid = 0
-	}
-	if endTID == Null || endTID == 0 {
-		endTID = tid
-	}
-	if domain == Null {
-		domain = 0
-	}
+	tid, domain := orZero(v[nvtxTID]), orZero(v[nvtxDomainID])
 	if kind == nvtxDomain {
 		id := DomainID{Process(tid), domain}
 		if len(text) > 0 {
-			r.out.Domains[id] = string(text)
-		} else if textID != Null {
-			r.domainIDs[id] = textID
+			x.out.Domains[id] = string(text)
+		} else if v[nvtxTextID] != Null {
+			x.domainIDs[id] = v[nvtxTextID]
 		}
 		return
 	}
-	if start = within(start, maxTime); start == Null {
+	start, end := within(v[nvtxStart], maxTime), v[nvtxEnd]
+	if start == Null {
 		return // nothing can be said of when it was
 	}
-	name := r.name(text, textID)
+	name := x.name(text, v[nvtxTextID])
 	if kind == nvtxMark {
-		r.out.Marks = append(r.out.Marks, Mark{Time: start, TID: tid, Domain: domain, Name: name})
+		x.out.Marks = append(x.out.Marks, Mark{Time: start, TID: tid, Domain: domain, Name: name})
 		return
 	}
-	g := Range{Start: start, End: end, TID: tid, EndTID: endTID, Domain: domain, Name: name, PushPop: kind == nvtxPushPop}
+	g := Range{Start: start, End: end, TID: tid, EndTID: orZero(v[nvtxEndTID]), Domain: domain, Name: name, PushPop: kind == nvtxPushPop}
+	if g.EndTID == 0 {
+		g.EndTID = tid
+	}
 	// Older exports write 0 for "none". With times shifted below zero, 0 is a time like any other.
 	if end != Null && (end < start || end == 0 && start >= 0 || end > maxTime) {
 		g.End, g.Damaged = Null, true
 	}
-	r.out.Ranges = append(r.out.Ranges, g)
+	x.out.Ranges = append(x.out.Ranges, g)
+}
+
+func orZero(v int64) int64 {
+	if v == Null {
+		return 0
+	}
+	return v
 }
 
 // name is the index of a name in Names: text where there is one, else the id's string.
-func (r *nvtxReader) name(text []byte, textID int64) int32 {
+func (x *nvtxReader) name(text []byte, textID int64) int32 {
 	if len(text) == 0 && textID != Null {
-		n, ok := r.byID[textID]
+		n, ok := x.byID[textID]
 		if !ok {
-			n = int32(len(r.out.Names))
-			r.out.Names = append(r.out.Names, "")
-			r.byID[textID] = n
+			n = x.add("")
+			x.byID[textID] = n
 		}
 		return n
 	}
 	if len(text) == 0 {
 		text = []byte(unnamed)
 	}
-	n, ok := r.byText[string(text)]
+	n, ok := x.byText[string(text)]
 	if !ok {
-		n = int32(len(r.out.Names))
-		r.out.Names = append(r.out.Names, string(text))
-		r.byText[string(text)] = n
+		n = x.add(string(text))
+		x.byText[string(text)] = n
 	}
 	return n
 }
 
+func (x *nvtxReader) add(name string) int32 {
+	x.out.Names = append(x.out.Names, name)
+	return int32(len(x.out.Names) - 1)
+}
+
 // resolve fills in the strings of ids. An id may stand for a string that other ranges have as text: both become one
 // name.
-func (r *nvtxReader) resolve(db *DB) error {
-	if len(r.byID) == 0 && len(r.domainIDs) == 0 {
+func (x *nvtxReader) resolve(db *DB) error {
+	if len(x.byID) == 0 && len(x.domainIDs) == 0 {
 		return nil
 	}
-	ids := make([]int64, 0, len(r.byID)+len(r.domainIDs))
-	for id := range r.byID {
-		ids = append(ids, id)
-	}
-	for _, id := range r.domainIDs {
-		ids = append(ids, id)
-	}
+	ids := slices.AppendSeq(slices.Collect(maps.Keys(x.byID)), maps.Values(x.domainIDs))
 	strs, err := db.strs.lookup(ids)
 	if err != nil {
 		return err
@@ -271,37 +220,30 @@ func (r *nvtxReader) resolve(db *DB) error {
 		if s, ok := strs[id]; ok {
 			return s
 		}
-		return fmt.Sprintf("<string %d>", id)
+		return unknownString(id)
 	}
-	for id, n := range r.byID {
-		r.out.Names[n] = name(id)
+	for id, n := range x.byID {
+		x.out.Names[n] = name(id)
 	}
-	for d, id := range r.domainIDs {
-		r.out.Domains[d] = name(id)
+	for d, id := range x.domainIDs {
+		x.out.Domains[d] = name(id)
 	}
-	// Names in order of first use, each once.
-	old := r.out.Names
-	first := make(map[string]int32, len(old))
-	to := make([]int32, len(old))
-	names := make([]string, 0, len(old))
-	for i, s := range old {
-		if s == "" {
-			s = unnamed
-		}
-		n, ok := first[s]
-		if !ok {
-			n = int32(len(names))
-			first[s] = n
-			names = append(names, s)
-		}
-		to[i] = n
-	}
-	r.out.Names = names
-	for i := range r.out.Ranges {
-		r.out.Ranges[i].Name = to[r.out.Ranges[i].Name]
-	}
-	for i := range r.out.Marks {
-		r.out.Marks[i].Name = to[r.out.Marks[i].Name]
-	}
+	x.unite()
 	return nil
+}
+
+// unite makes names that are alike one, in the order of their first use.
+func (x *nvtxReader) unite() {
+	old := x.out.Names
+	x.out.Names, x.byText = make([]string, 0, len(old)), make(map[string]int32, len(old))
+	to := make([]int32, len(old))
+	for i, s := range old {
+		to[i] = x.name([]byte(s), Null)
+	}
+	for i := range x.out.Ranges {
+		x.out.Ranges[i].Name = to[x.out.Ranges[i].Name]
+	}
+	for i := range x.out.Marks {
+		x.out.Marks[i].Name = to[x.out.Marks[i].Name]
+	}
 }

@@ -43,17 +43,17 @@ func TestOpenRefuses(t *testing.T) {
 		kind    error
 		says    string
 	}{
-		{"typo.sqlite", nil, ErrNotFound, "not found"},
-		{"missing.nsys-rep", nil, ErrNotFound, "not found"},
-		{"empty.sqlite", []byte{}, ErrEmpty, "empty"},
-		{"text.sqlite", []byte("start,end\n1,2\n"), ErrNotSQLite, "nsys export --type sqlite"},
-		{"packed.sqlite", []byte("\x1f\x8b\x08\x00 and so on"), ErrNotSQLite, "gzip"},
-		{"half.sqlite", real[:len(real)/2], ErrDamaged, "cut short: it has"},
-		{"lastpage.sqlite", real[:len(real)-1], ErrDamaged, "cut short"},
-		{"head.sqlite", export[:60], ErrDamaged, "ends within its header"},
-		{"magic.sqlite", export[:5], ErrDamaged, "ends within its header"},
-		{"zeros.sqlite", zeros, ErrDamaged, "begins with zeros"},
-		{"notes.sqlite", other, ErrNotExport, "not an export of Nsight Systems"},
+		{"typo.sqlite", nil, errNotFound, "not found"},
+		{"missing.nsys-rep", nil, errNotFound, "not found"},
+		{"empty.sqlite", []byte{}, errEmpty, "empty"},
+		{"text.sqlite", []byte("start,end\n1,2\n"), errNotSQLite, "nsys export --type sqlite"},
+		{"packed.sqlite", []byte("\x1f\x8b\x08\x00 and so on"), errNotSQLite, "gzip"},
+		{"half.sqlite", real[:len(real)/2], errDamaged, "cut short: it has"},
+		{"lastpage.sqlite", real[:len(real)-1], errDamaged, "cut short"},
+		{"head.sqlite", export[:60], errDamaged, "ends within its header"},
+		{"magic.sqlite", export[:5], errDamaged, "ends within its header"},
+		{"zeros.sqlite", zeros, errDamaged, "begins with zeros"},
+		{"notes.sqlite", other, errNotExport, "not an export of Nsight Systems"},
 		{"run 1.nsys-rep", []byte("whatever a report begins with"), ErrNsysRep, `nsys export --type sqlite -o "run 1.sqlite" "`},
 		{"old.qdrep", []byte("whatever a report begins with"), ErrNsysRep, "-o old.sqlite"},
 		{"cut.qdstrm", []byte("whatever a report begins with"), ErrNsysRep, "never finished"},
@@ -83,11 +83,11 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestOpenDirectory(t *testing.T) {
-	if _, err := Open(t.TempDir()); !errors.Is(err, ErrDirectory) {
+	if _, err := Open(t.TempDir()); !errors.Is(err, errDirectory) {
 		t.Errorf("got %v", err)
 	}
 	if runtime.GOOS != "windows" {
-		if _, err := Open(os.DevNull); !errors.Is(err, ErrNotRegular) {
+		if _, err := Open(os.DevNull); !errors.Is(err, errNotRegular) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestOpenNoPermission(t *testing.T) {
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(path); !errors.Is(err, ErrPermission) {
+	if _, err := Open(path); !errors.Is(err, errPermission) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -277,19 +277,20 @@ func TestOpenLocked(t *testing.T) {
 	if line, _ := bufio.NewReader(stdout).ReadString('\n'); line != "held <nil>\n" {
 		t.Fatal(line)
 	}
-	defer func(d time.Duration) { lockWait = d }(lockWait)
-	lockWait = 200 * time.Millisecond
+	const short = 200 * time.Millisecond
 	began := time.Now()
-	_, err = Open(path)
-	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "local disk") {
+	_, err = openWithin(path, short)
+	if !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "local disk") {
 		t.Errorf("got %v", err)
 	}
-	if took := time.Since(began); took < lockWait || took > 5*time.Second {
+	if took := time.Since(began); took < short || took > 5*time.Second {
 		t.Errorf("waited %v", took)
 	}
-	lockWait = 10 * time.Second
 	time.AfterFunc(100*time.Millisecond, func() { stdin.Close() })
-	db := open(t, path)
+	db, err := openWithin(path, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
@@ -298,14 +299,14 @@ func TestOpenLocked(t *testing.T) {
 
 // A file that is written to while it is read gives an error that says so, rather than one of damage.
 func TestScanOfChangingFile(t *testing.T) {
-	bothWays(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, way ...Option) {
 		path := build(t, small)
-		db := open(t, path)
+		db := open(t, path, way...)
 		if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
 			t.Fatal(err)
 		}
 		err := db.Scan(context.Background(), Scan{Table: API, Columns: []Column{Start}}, func(*Batch) error { return nil })
-		if !errors.Is(err, ErrChanged) {
+		if !errors.Is(err, errChanged) {
 			t.Errorf("got %v", err)
 		}
 	})

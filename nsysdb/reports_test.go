@@ -49,7 +49,8 @@ func TestRealExports(t *testing.T) {
 				if int64(len(want)) > db.Rows(table) {
 					t.Errorf("%v: %d rows, not bounded by %d", table, len(want), db.Rows(table))
 				}
-				bothWays(t, func(t *testing.T) {
+				bothWays(t, func(t *testing.T, way ...Option) {
+					db := open(t, path, way...)
 					for _, scan := range []Scan{{}, {Parts: 1}, {Parts: 2}, {Parts: 7}, {Sorted: true}} {
 						scan.Table, scan.Columns = table, all
 						if got := rows(t, db, scan); !slices.EqualFunc(got, want, slices.Equal) {

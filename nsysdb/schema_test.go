@@ -27,7 +27,7 @@ func TestVersion(t *testing.T) {
 
 // Tables with a version suffix are found, the newest that has rows, and that is told; _MEMCPY2 is another table.
 func TestTableVersions(t *testing.T) {
-	bothWays(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, way ...Option) {
 		db := open(t, build(t, `
 CREATE TABLE NVTX_EVENTS_V2 (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);
 INSERT INTO NVTX_EVENTS_V2 VALUES (1, 2, 59, 'forward', 16777217);
@@ -40,7 +40,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL_V3 (start INTEGER);
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER);
 INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (1);
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET_V2 (start INTEGER);
-INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET_V2 VALUES (2);`))
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET_V2 VALUES (2);`), way...)
 		n, err := db.NVTX(context.Background())
 		if err != nil || !slices.Equal(n.Names, []string{"forward"}) || len(n.Ranges) != 1 {
 			t.Errorf("%+v, %v", n, err)
@@ -80,7 +80,7 @@ INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:COLLECT_GPU_MEMORY_USAGE', '%s'
 	} {
 		db := open(t, build(t, fmt.Sprintf(memory, setting)))
 		err := db.Scan(context.Background(), Scan{Table: MemoryUsage}, func(*Batch) error { return nil })
-		if !errors.Is(err, ErrNoTable) || err.Error() != fmt.Sprintf("nsysdb: read %q: %s", db.Path(), want) {
+		if !errors.Is(err, errNoTable) || err.Error() != fmt.Sprintf("nsysdb: read %q: %s", db.Path(), want) {
 			t.Errorf("got %v", err)
 		}
 		if db.Rows(MemoryUsage) != 0 || db.Has(MemoryUsage) {
@@ -91,8 +91,8 @@ INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:COLLECT_GPU_MEMORY_USAGE', '%s'
 
 // A table with no rows is there, and gives none.
 func TestEmptyTable(t *testing.T) {
-	bothWays(t, func(t *testing.T) {
-		db := open(t, build(t, "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, bytes INTEGER)"))
+	bothWays(t, func(t *testing.T, way ...Option) {
+		db := open(t, build(t, "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, bytes INTEGER)"), way...)
 		for _, scan := range []Scan{{Parts: 3}, {Sorted: true}} {
 			scan.Table, scan.Columns = MemoryUsage, []Column{Start}
 			if got := rows(t, db, scan); db.Missing(MemoryUsage) || db.Rows(MemoryUsage) != 0 || len(got) != 0 {
@@ -104,9 +104,9 @@ func TestEmptyTable(t *testing.T) {
 
 // Columns come and go, in any order and case; those that are not there give nil slices, and rows still count.
 func TestColumns(t *testing.T) {
-	bothWays(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, way ...Option) {
 		db := open(t, build(t, `CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (BYTES INTEGER NOT NULL, extra TEXT, "Start" INTEGER NOT NULL, globalpid INTEGER);
-INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (64, 'x', 1, NULL), (0, NULL, 2, 5)`))
+INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (64, 'x', 1, NULL), (0, NULL, 2, 5)`), way...)
 		if !db.Has(MemoryUsage, Start, Bytes, GlobalPID) || db.Has(MemoryUsage, Start, MemKind) || db.Has(numTables) || db.Has(MemoryUsage, numColumns) {
 			t.Error("Has is wrong")
 		}
@@ -142,8 +142,8 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES
 	want := [][]int64{{0, 1, 2, 3}, {Null, Null, Null, Null}, {-1, -128, -32769, -8}, {1<<62 - 1, -1<<62 + 1, 1e14, 12},
 		{Null, Null, 2, Null}, {8388608, 140737488355328, 0, 0}, {7, 7, -7, Null}, {1, 0, 1, 4}}
 	for _, encoding := range []string{"UTF-8", "UTF-16le", "UTF-16be"} {
-		bothWays(t, func(t *testing.T) {
-			db := open(t, build(t, "PRAGMA encoding='"+encoding+"';"+script))
+		bothWays(t, func(t *testing.T, way ...Option) {
+			db := open(t, build(t, "PRAGMA encoding='"+encoding+"';"+script), way...)
 			got := rows(t, db, Scan{Table: Memset, Columns: []Column{Start, End, Bytes, StreamID}})
 			for i := range want {
 				if i >= len(got) || !slices.Equal(got[i], want[i]) {
@@ -156,11 +156,11 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES
 
 // Times and sizes that no recording can have are read as Null: sums and differences of the others stay within int64.
 func TestImpossibleValues(t *testing.T) {
-	bothWays(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, way ...Option) {
 		db := open(t, build(t, nvtxTable+`CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, address INTEGER, bytes INTEGER, localMemoryPoolSize INTEGER);
 INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (1, 9223372036854775807, 140737488355328, 1e300), (4611686018427387904, -9223372036854775807, 4611686018427387904, 1),
  (-9223372036854775807, 0, -9223372036854775807, -9223372036854775807);
-INSERT INTO NVTX_EVENTS (start, end, eventType, text) VALUES (9223372036854775807, 9223372036854775807, 59, 'a'), (-9223372036854775807, 5, 59, 'b'), (5, 9223372036854775807, 59, 'c'), (5, 6, 59, 'd')`))
+INSERT INTO NVTX_EVENTS (start, end, eventType, text) VALUES (9223372036854775807, 9223372036854775807, 59, 'a'), (-9223372036854775807, 5, 59, 'b'), (5, 9223372036854775807, 59, 'c'), (5, 6, 59, 'd')`), way...)
 		want := [][]int64{{1, 1<<63 - 1, 1 << 47, Null}, {Null, -1<<63 + 1, Null, 1}, {Null, 0, Null, Null}}
 		if got := rows(t, db, Scan{Table: MemoryUsage, Columns: []Column{Start, Address, Bytes, PoolSize}}); !slices.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("got %v, want %v", got, want)
@@ -223,8 +223,8 @@ func TestOddTables(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			path := build(t, script)
-			bothWays(t, func(t *testing.T) {
-				db := open(t, path)
+			bothWays(t, func(t *testing.T, way ...Option) {
+				db := open(t, path, way...)
 				for _, scan := range []Scan{{Parts: 1}, {Parts: 4}, {Sorted: true}} {
 					scan.Table, scan.Columns = API, []Column{NameID, Start}
 					got := rows(t, db, scan)
@@ -252,9 +252,9 @@ func manyColumns(n int) string {
 
 // Rows out of order come sorted when asked for, with NULL first.
 func TestSorted(t *testing.T) {
-	bothWays(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, way ...Option) {
 		db := open(t, build(t, `CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, nameId INTEGER);
-INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (30, 3), (10, 1), (NULL, 0), (20, 2)`))
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (30, 3), (10, 1), (NULL, 0), (20, 2)`), way...)
 		got := rows(t, db, Scan{Table: API, Columns: []Column{NameID, Start}, Sorted: true, Parts: 4})
 		if want := [][]int64{{0, Null}, {1, 10}, {2, 20}, {3, 30}}; !slices.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("got %v", got)
@@ -292,8 +292,8 @@ INSERT INTO ENUM_CUDA_MEMCPY_OPER VALUES (1,'CUDA_MEMCPY_KIND_UVM_HTOD',''), (8,
 			[]int64{PoolTrimmed, PoolCreated, PoolDestroyed}, []int64{CopyUMHtoD, CopyHtoD, 40}, []string{"unknown-enum"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bothWays(t, func(t *testing.T) {
-				db := open(t, build(t, c.script))
+			bothWays(t, func(t *testing.T, way ...Option) {
+				db := open(t, build(t, c.script), way...)
 				column := func(table Table, col Column) (vs []int64) {
 					for _, r := range rows(t, db, Scan{Table: table, Columns: []Column{col}}) {
 						vs = append(vs, r[0])
@@ -339,17 +339,14 @@ func TestStrings(t *testing.T) {
 			if got := db.String(99); got != "<string 99>" {
 				t.Errorf("got %q", got)
 			}
-			if _, ok := db.StringName(99); ok {
-				t.Error("99 has a name")
-			}
-			if _, ok := db.StringName(Null); ok {
-				t.Error("NULL has a name")
+			if got, err := db.strs.lookup([]int64{99, Null}); len(got) > 0 || err != nil {
+				t.Errorf("got %v, %v", got, err)
 			}
 			var ids []int64
 			for id := range int64(2002) {
 				ids = append(ids, id)
 			}
-			got, err := db.Strings(ids)
+			got, err := db.strs.lookup(ids)
 			if err != nil || len(got) != 1000 || got[1998] != "name 1998" {
 				t.Errorf("%d strings, %v", len(got), err)
 			}
@@ -365,8 +362,8 @@ func TestScanEnds(t *testing.T) {
 	path := build(t, `CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME
 WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM k WHERE i<100000) SELECT -i FROM k`)
 	stop := errors.New("enough")
-	bothWays(t, func(t *testing.T) {
-		db := open(t, path)
+	bothWays(t, func(t *testing.T, way ...Option) {
+		db := open(t, path, way...)
 		for _, scan := range []Scan{{}, {Parts: 4}, {Sorted: true}} {
 			scan.Table, scan.Columns = API, []Column{Start}
 			if err := db.Scan(context.Background(), scan, func(*Batch) error { return stop }); err != stop {

@@ -2,18 +2,19 @@ package nsysdb
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"sync"
 )
 
 // A stringTable is table StringIds. It may be far larger than what is asked for, so only strings that were asked for
 // are kept.
 type stringTable struct {
-	db   *DB
-	t    *table // nil where there is none
-	seek bool   // the id is the rowid: one string is found without reading the others
-	id   string
-	val  string
+	db      *DB
+	t       *table // nil where there is none
+	seek    bool   // the id is the rowid: one string is found without reading the others
+	id, val string // the columns, as SQL writes them
 
 	mu   sync.Mutex
 	have map[int64]string
@@ -34,72 +35,69 @@ func newStringTable(db *DB, t *table) *stringTable {
 	return s
 }
 
-// String is the string of an id in StringIds, or "<string 99>" where the id has no row.
-func (db *DB) String(id int64) string {
-	if s, ok := db.StringName(id); ok {
-		return s
-	}
-	return fmt.Sprintf("<string %d>", id)
-}
-
-// StringName is the string of an id in StringIds, and whether the id has a row. A string that cannot be read for
+// String is the string of an id in StringIds, or "<string 99>" where the id has no row. A string that cannot be read for
 // damage of the file counts as having none.
-func (db *DB) StringName(id int64) (string, bool) {
+func (db *DB) String(id int64) string {
 	s := db.strs
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.load([]int64{id})
 	v, ok := s.have[id]
-	return v, ok
+	if !ok {
+		_ = s.load([]int64{id})
+		if v, ok = s.have[id]; !ok {
+			return unknownString(id)
+		}
+	}
+	return v
+}
+
+func unknownString(id int64) string { return "<string " + strconv.FormatInt(id, 10) + ">" }
+
+// lookup gives the strings of those of the ids that have one. For many ids it is faster than String.
+func (s *stringTable) lookup(ids []int64) (map[int64]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.load(ids); err != nil {
+		return nil, err
+	}
+	out := make(map[int64]string, len(ids))
+	for _, id := range ids {
+		if v, ok := s.have[id]; ok {
+			out[id] = v
+		}
+	}
+	return out, nil
 }
 
 // load reads those of the strings that are not there yet; the caller holds mu. A few are sought one by one; for many
 // it is faster to read the whole table once, keeping only those wanted.
-func (s *stringTable) load(ids []int64) error {
-	if s.t == nil || s.all {
-		return nil
-	}
-	var want []int64
+func (s *stringTable) load(ids []int64) (err error) {
+	want := map[int64]bool{}
 	for _, id := range ids {
 		if _, ok := s.have[id]; !ok && !s.none[id] && id != Null {
-			want = append(want, id)
+			want[id] = true
 		}
 	}
-	if len(want) == 0 {
+	if s.t == nil || s.all || len(want) == 0 {
 		return nil
 	}
-	slices.Sort(want)
-	want = slices.Compact(want)
 	if s.conn == nil {
-		c, err := s.db.pool.get()
-		if err != nil {
+		if s.conn, err = s.db.pool.get(); err != nil {
 			return err
 		}
-		s.conn = c
 	}
-	var err error
 	switch {
 	case !s.seek:
 		s.all = true
-		err = s.conn.query("SELECT "+s.id+","+s.val+" FROM "+ident(s.t.name), func(r *stmt) error {
-			s.have[r.int(0)] = r.string(1)
-			return nil
-		})
+		err = s.keep("", func(int64) bool { return true })
 	case int64(len(want)) > s.t.rows/8+64:
-		missing := make(map[int64]bool, len(want))
-		for _, id := range want {
-			missing[id] = true
-		}
-		sql := fmt.Sprintf("SELECT %s,%s FROM %s WHERE %s BETWEEN %d AND %d", s.id, s.val, ident(s.t.name), s.id, want[0], want[len(want)-1])
-		err = s.conn.query(sql, func(r *stmt) error {
-			if id := r.int(0); missing[id] {
-				s.have[id] = r.string(1)
-				delete(missing, id)
+		sorted := slices.Sorted(maps.Keys(want))
+		between := fmt.Sprintf(" WHERE %s BETWEEN %d AND %d", s.id, sorted[0], sorted[len(sorted)-1])
+		err = s.keep(between, func(id int64) bool { return want[id] })
+		for id := range want {
+			if _, ok := s.have[id]; !ok {
+				s.none[id] = true
 			}
-			return nil
-		})
-		for id := range missing {
-			s.none[id] = true
 		}
 	default:
 		err = s.seekEach(want)
@@ -107,16 +105,24 @@ func (s *stringTable) load(ids []int64) error {
 	return s.db.reading(err)
 }
 
-func (s *stringTable) seekEach(want []int64) error {
+// keep reads the rows that meet a condition, and keeps those whose id is wanted.
+func (s *stringTable) keep(where string, wanted func(id int64) bool) error {
+	return s.conn.query("SELECT "+s.id+","+s.val+" FROM "+ident(s.t.name)+where, func(r *stmt) error {
+		if id := r.int(0); wanted(id) {
+			s.have[id] = r.string(1)
+		}
+		return nil
+	})
+}
+
+func (s *stringTable) seekEach(want map[int64]bool) (err error) {
 	if s.stmt == nil {
-		st, err := s.conn.prepare("SELECT " + s.val + " FROM " + ident(s.t.name) + " WHERE " + s.id + "=?")
-		if err != nil {
+		if s.stmt, err = s.conn.prepare("SELECT " + s.val + " FROM " + ident(s.t.name) + " WHERE " + s.id + "=?"); err != nil {
 			return err
 		}
-		s.stmt = st
 	}
 	return s.conn.guard(func() error {
-		for _, id := range want {
+		for _, id := range slices.Sorted(maps.Keys(want)) {
 			s.stmt.bind(1, id)
 			more, err := s.stmt.next()
 			if err != nil {
@@ -143,23 +149,4 @@ func (s *stringTable) close() {
 		s.conn.close()
 		s.conn = nil
 	}
-}
-
-// Strings gives the strings of those of the ids that have a row in StringIds. For many ids it is faster than String.
-func (db *DB) Strings(ids []int64) (map[int64]string, error) { return db.strs.lookup(ids) }
-
-// lookup gives the strings of those of the ids that have one.
-func (s *stringTable) lookup(ids []int64) (map[int64]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.load(ids); err != nil {
-		return nil, err
-	}
-	out := make(map[int64]string, len(ids))
-	for _, id := range ids {
-		if v, ok := s.have[id]; ok {
-			out[id] = v
-		}
-	}
-	return out, nil
 }

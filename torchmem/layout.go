@@ -1,6 +1,10 @@
 package torchmem
 
-import "sort"
+import (
+	"sort"
+
+	"nsysmem/torchmem/internal/sizes"
+)
 
 // A layout is the segments and blocks at one point of a replay. Blocks of a segment are linked in order of address and
 // cover it without gaps.
@@ -227,10 +231,10 @@ func (l *layout) take(i int32, state BlockState, block int32) {
 
 func (l *layout) splits(g *region, rounded, rest int64) bool {
 	if g.small || g.expandable || l.r.Settings.Expandable {
-		return rest >= minBlock
+		return rest >= sizes.MinBlock
 	}
 	limit := l.r.Settings.MaxSplitSize
-	return rest > smallMax && (limit == 0 || rounded < limit)
+	return rest > sizes.SmallMax && (limit == 0 || rounded < limit)
 }
 
 // release makes block i free and merges it with its neighbours.

@@ -1,5 +1,7 @@
 package torchmem
 
+import "nsysmem/torchmem/internal/sizes"
+
 // run replays the first n entries of the trace.
 func (l *layout) run(t *Trace, n int) {
 	l.now = l.r.From
@@ -54,11 +56,11 @@ func (l *layout) apply(e *TraceEvent) {
 func (l *layout) note(e *TraceEvent, list *[]Cache) {
 	c := Cache{Event: l.event, Time: l.now, Action: e.Action, Stream: e.Stream, Stack: e.Stack,
 		Allocated: l.allocated, Reserved: l.reserved, Free: l.freeBytes, Stuck: l.stuck}
-	small := e.Size == smallSeg
+	small := e.Size == sizes.SmallSegment
 	switch e.Action {
 	case OOM:
-		c.Request, c.DeviceFree = e.Size, int64(min(e.Addr, maxSize))
-		small = roundSize(e.Size, &l.r.Settings.RoundupPower2) <= smallMax
+		c.Request, c.DeviceFree = e.Size, int64(min(e.Addr, sizes.Max))
+		small = sizes.Round(e.Size, &l.r.Settings.RoundupPower2) <= sizes.SmallMax
 	case SegmentMap:
 		small = l.isSmall(e.Addr, e.Size)
 	}
@@ -83,7 +85,7 @@ func (l *layout) alloc(e *TraceEvent) {
 	}
 	l.waiting = l.waiting[:0]
 
-	rounded := roundSize(e.Size, &l.r.Settings.RoundupPower2)
+	rounded := sizes.Round(e.Size, &l.r.Settings.RoundupPower2)
 	i, ok := l.at[e.Addr]
 	if ok && l.nodes[i].state != Inactive {
 		// Its free is not in the trace, or only the first half of it.
@@ -212,7 +214,7 @@ func (l *layout) segmentAlloc(e *TraceEvent) {
 		return
 	}
 	l.overlap(e.Addr, e.Size, e)
-	g := l.addRegion(e.Addr, e.Size, e.Stream, e.Size == smallSeg, false)
+	g := l.addRegion(e.Addr, e.Size, e.Stream, e.Size == sizes.SmallSegment, false)
 	l.reserved += e.Size
 	l.life(g, e.Addr, e.Size, l.now)
 }

@@ -1,6 +1,10 @@
 package torchmem
 
-import "sort"
+import (
+	"sort"
+
+	"nsysmem/torchmem/internal/sizes"
+)
 
 // firstSeen is what the first entry of an address says of the time before.
 type firstSeen struct {
@@ -31,7 +35,7 @@ func (l *layout) begin(s *Snapshot, t *Trace, device int) {
 			m = segs
 		case SegmentMap, SegmentUnmap:
 			maps = append(maps, *e)
-			if e.Action == SegmentMap && e.Size == smallSeg {
+			if e.Action == SegmentMap && e.Size == sizes.SmallSegment {
 				l.smallPages[e.Addr] = true
 			}
 			return true
@@ -65,7 +69,7 @@ func (l *layout) begin(s *Snapshot, t *Trace, device int) {
 	sort.Slice(l.smallHint, func(i, j int) bool { return l.smallHint[i].Addr < l.smallHint[j].Addr })
 	for _, a := range sortedKeys(segs) {
 		if f := segs[a]; f.action == SegmentFree && f.size > 0 {
-			l.startRegion(a, f.size, f.stream, f.size == smallSeg, false)
+			l.startRegion(a, f.size, f.stream, f.size == sizes.SmallSegment, false)
 		}
 	}
 	// Expandable segments: from what is mapped at the end, backwards.
@@ -105,7 +109,7 @@ func (l *layout) begin(s *Snapshot, t *Trace, device int) {
 		if f.action == Alloc {
 			continue
 		}
-		b := SnapshotBlock{Addr: a, Size: roundSize(f.size, &l.r.Settings.RoundupPower2), Requested: f.size, State: Active}
+		b := SnapshotBlock{Addr: a, Size: sizes.Round(f.size, &l.r.Settings.RoundupPower2), Requested: f.size, State: Active}
 		if f.action == FreeCompleted {
 			b.State = PendingFree
 		}
@@ -128,7 +132,7 @@ func (l *layout) begin(s *Snapshot, t *Trace, device int) {
 		l.startBlock(b.SnapshotBlock, size, b.stream)
 	}
 	l.r.StartAllocated, l.r.StartReserved = l.allocated, l.reserved
-	l.r.Doubts.Cut = len(l.r.Segments) > 0 && t.n > 0
+	l.r.Doubts.Cut = len(l.r.Segments) > 0 && t.Len() > 0
 }
 
 func (l *layout) startRegion(addr uint64, size int64, stream uint64, small, expandable bool) {
@@ -205,7 +209,7 @@ func (l *layout) isSmall(addr uint64, size int64) bool {
 	if i >= 0 && addr-l.smallHint[i].Addr < uint64(l.smallHint[i].Size) {
 		return l.smallHint[i].Small
 	}
-	return size == smallSeg || l.smallPages[addr]
+	return size == sizes.SmallSegment || l.smallPages[addr]
 }
 
 func sortedKeys(m map[uint64]firstSeen) []uint64 {

@@ -1,4 +1,4 @@
-package torchmem
+package torchmem_test
 
 import (
 	"bytes"
@@ -14,15 +14,18 @@ import (
 	"time"
 
 	"nsysmem/internal/fixture"
+	"nsysmem/torchmem"
+	"nsysmem/torchmem/internal/sizes"
+	"nsysmem/torchmem/internal/snaptest"
 )
 
 // small is a snapshot of every kind of content, its addresses beyond 2^63.
 func small(proto int) string {
 	const high = 1<<63 + 1<<32
 	return pickleOf(proto, snapshotOf(
-		[]any{segmentOf(high, smallSeg, 1000, 1024, "active_allocated", 0, smallSeg-1024, "inactive")},
+		[]any{segmentOf(high, sizes.SmallSegment, 1000, 1024, "active_allocated", 0, sizes.SmallSegment-1024, "inactive")},
 		[]any{
-			entry("segment_alloc", high, smallSeg, 10),
+			entry("segment_alloc", high, sizes.SmallSegment, 10),
 			entry("alloc", high, 1000, 11),
 			entry("alloc", high+1024, 600, 12),
 			[]kv{{"action", "user_defined"}, {"addr", 0}, {"size", 0}, {"stream", 0}, {"user_metadata", "epoch 1"}},
@@ -44,7 +47,7 @@ func TestReadProtocols(t *testing.T) {
 			t.Fatal(err)
 		}
 		u := r.Whole()
-		if u.AllocatedPeak != 2048 || u.AllocatedEnd != 1024 || u.ReservedEnd != smallSeg {
+		if u.AllocatedPeak != 2048 || u.AllocatedEnd != 1024 || u.ReservedEnd != sizes.SmallSegment {
 			t.Errorf("protocol %d: %+v", proto, u)
 		}
 		if len(r.Marks) != 1 || s.Text(s.Traces[0].At(int(r.Marks[0])).Note) != "epoch 1" {
@@ -53,10 +56,10 @@ func TestReadProtocols(t *testing.T) {
 		if len(r.Failures) != 1 || r.Failures[0].Request != 1<<30 || r.Failures[0].DeviceFree != 5<<20 {
 			t.Errorf("protocol %d: failures %+v", proto, r.Failures)
 		}
-		if r.Doubts != (Doubts{UnknownActions: 1, ClockBack: 1}) {
+		if r.Doubts != (torchmem.Doubts{UnknownActions: 1, ClockBack: 1}) {
 			t.Errorf("protocol %d: doubts %+v", proto, r.Doubts)
 		}
-		if f := s.Stack(r.Blocks[0].Stack); len(f) != 1 || f[0] != (Frame{"f", "t.py", 7}) {
+		if f := s.Stack(r.Blocks[0].Stack); len(f) != 1 || f[0] != (torchmem.Frame{"f", "t.py", 7}) {
 			t.Errorf("protocol %d: stack %v", proto, f)
 		}
 	}
@@ -65,10 +68,10 @@ func TestReadProtocols(t *testing.T) {
 func TestReadOldForms(t *testing.T) {
 	frames := []any{[]kv{{"name", "g"}, {"filename", "u.py"}, {"line", 3}}}
 	// Blocks with a history and without an address; sizes in a bare list of segments.
-	old := []any{[]kv{{"device", 1}, {"address", 1 << 21}, {"total_size", smallSeg}, {"allocated_size", 512}, {"stream", 0},
+	old := []any{[]kv{{"device", 1}, {"address", 1 << 21}, {"total_size", sizes.SmallSegment}, {"allocated_size", 512}, {"stream", 0},
 		{"segment_type", "small"}, {"blocks", []any{
 			[]kv{{"size", 512}, {"state", "active_allocated"}, {"history", []any{[]kv{{"addr", 1 << 21}, {"real_size", 4}, {"frames", frames}}}}},
-			[]kv{{"size", smallSeg - 512}, {"state", "inactive"}},
+			[]kv{{"size", sizes.SmallSegment - 512}, {"state", "inactive"}},
 		}}}}
 	for name, v := range map[string]any{"list": old, "dict": []kv{{"segments", old}}} {
 		s, err := readString(pickleOf(4, v))
@@ -83,7 +86,7 @@ func TestReadOldForms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.StartAllocated != 512 || r.StartReserved != smallSeg || r.Blocks[0].Birth != Never {
+		if r.StartAllocated != 512 || r.StartReserved != sizes.SmallSegment || r.Blocks[0].Birth != torchmem.Never {
 			t.Errorf("%s: %+v", name, r)
 		}
 		if _, err := s.Replay(0); err == nil || !strings.Contains(err.Error(), "[1]") {
@@ -98,11 +101,11 @@ func TestReadUnevenReader(t *testing.T) {
 		"one byte": iotest.OneByteReader(strings.NewReader(small(4))),
 		"data+EOF": iotest.DataErrReader(strings.NewReader(small(4))),
 	} {
-		if s, err := Read(r, Options{}); err != nil || s.Traces[0].Len() != 8 {
+		if s, err := torchmem.Read(r, torchmem.Options{}); err != nil || s.Traces[0].Len() != 8 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := Read(io.MultiReader(strings.NewReader(small(4)[:100]), iotest.ErrReader(io.ErrClosedPipe)), Options{})
+	_, err := torchmem.Read(io.MultiReader(strings.NewReader(small(4)[:100]), iotest.ErrReader(io.ErrClosedPipe)), torchmem.Options{})
 	if err == nil || !strings.Contains(err.Error(), io.ErrClosedPipe.Error()) {
 		t.Errorf("an error of the reader came as %v", err)
 	}
@@ -149,9 +152,9 @@ func TestReadRefuses(t *testing.T) {
 		{"deep", p4 + "]" + deep + ".", "no memory snapshot"},
 		{"marks", p4 + marks, "ends in the middle"},
 		{"recursive", p4 + "]\x94h\x00a.", "no memory snapshot"},
-		{"sizes beyond all sums", pickleOf(4, snapshotOf([]any{}, slices.Repeat([]any{entry("alloc", 512, maxSize, 0)}, 1<<12+1))), "add up"},
+		{"sizes beyond all sums", pickleOf(4, snapshotOf([]any{}, slices.Repeat([]any{entry("alloc", 512, sizes.Max, 0)}, 1<<12+1))), "add up"},
 		{"negative size", pickleOf(4, snapshotOf([]any{}, []any{entry("alloc", 512, -5, 0)})), "no size"},
-		{"block beyond", pickleOf(4, snapshotOf([]any{segmentOf(0, smallSeg, 1, 4<<20, "inactive")})), "does not fit"},
+		{"block beyond", pickleOf(4, snapshotOf([]any{segmentOf(0, sizes.SmallSegment, 1, 4<<20, "inactive")})), "does not fit"},
 		{"changed entry", p4 + "](}\x94\x8c\x06action\x8c\x05allocse" + "h\x00\x8c\x01aK\x01s.", "changes after"},
 	} {
 		_, err := readString(c.in)
@@ -182,7 +185,7 @@ func TestReadMemory(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		_, err := Read(in, Options{MaxMemory: 32 << 20})
+		_, err := torchmem.Read(in, torchmem.Options{MaxMemory: 32 << 20})
 		runtime.ReadMemStats(&after)
 		if err == nil || !strings.Contains(err.Error(), "memory") {
 			t.Errorf("%s: %v", name, err)
@@ -226,7 +229,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(b[:6000])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := Read(bytes.NewReader(b), Options{MaxMemory: 64 << 20})
+		s, err := torchmem.Read(bytes.NewReader(b), torchmem.Options{MaxMemory: 64 << 20})
 		if err != nil {
 			return
 		}
@@ -236,7 +239,7 @@ func FuzzRead(f *testing.F) {
 				continue
 			}
 			r.Over(r.From, r.To)
-			checkMap(t, r.StateAt(r.Events))
+			snaptest.CheckMap(t, r.StateAt(r.Events))
 		}
 	})
 }
@@ -335,7 +338,7 @@ func TestLargeSnapshot(t *testing.T) {
 		n = 5_000_000
 	}
 	start := time.Now()
-	s, err := Read(newSynthetic(n), Options{})
+	s, err := torchmem.Read(newSynthetic(n), torchmem.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +351,7 @@ func TestLargeSnapshot(t *testing.T) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	t.Logf("%d entries: read %v, with replay %v, %d MiB from the system", r.Events, read, took, m.Sys>>20)
-	if r.Events < n-1 || r.Doubts != (Doubts{Cut: true}) {
+	if r.Events < n-1 || r.Doubts != (torchmem.Doubts{Cut: true}) {
 		t.Errorf("%d entries, doubts %+v", r.Events, r.Doubts)
 	}
 	// An idle machine of two cores takes under 6 s; one that is shared with other work may take long.
@@ -421,13 +424,13 @@ func TestTraceOrder(t *testing.T) {
 	if tr.Len() != n {
 		t.Fatalf("%d entries", tr.Len())
 	}
-	tr.Each(func(i int, e *TraceEvent) bool {
+	tr.Each(func(i int, e *torchmem.TraceEvent) bool {
 		if want := int64(at(i) % 100); e.Size != want || tr.At(i).Size != want {
 			t.Fatalf("entry %d has %d and %d, want %d", i, e.Size, tr.At(i).Size, want)
 		}
 		return true
 	})
-	if tr.At(n) != (TraceEvent{}) || tr.At(-1) != (TraceEvent{}) {
+	if tr.At(n) != (torchmem.TraceEvent{}) || tr.At(-1) != (torchmem.TraceEvent{}) {
 		t.Error("an entry that is not there is something")
 	}
 }
@@ -439,7 +442,7 @@ func TestReadError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer folder.Close()
-	if _, err := Read(folder, Options{}); err == nil || strings.Contains(err.Error(), "bytes") {
+	if _, err := torchmem.Read(folder, torchmem.Options{}); err == nil || strings.Contains(err.Error(), "bytes") {
 		t.Errorf("a folder: %v", err)
 	}
 }

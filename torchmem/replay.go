@@ -107,47 +107,35 @@ type Replay struct {
 //
 // Source: PyTorch's published allocator; the levels equal its own meters to the byte in every recorded run.
 func (s *Snapshot) Replay(device int) (*Replay, error) {
-	var t *Trace
-	if device >= 0 && device < len(s.Traces) {
-		t = &s.Traces[device]
-	} else {
-		t = &Trace{store: &eventStore{}}
-	}
-	known := t.n > 0
+	t := s.trace(device)
+	known := t.Len() > 0
 	for i := range s.Segments {
 		known = known || s.Segments[i].Device == device
 	}
 	if !known {
 		return nil, fmt.Errorf("torchmem: the snapshot has nothing of device %d: it has %v", device, s.Devices())
 	}
-	if t.n > 1<<31-2 {
-		return nil, fmt.Errorf("torchmem: a trace of %d entries is too long: record fewer (max_entries)", t.n)
+	if t.Len() > 1<<31-2 {
+		return nil, fmt.Errorf("torchmem: a trace of %d entries is too long: record fewer (max_entries)", t.Len())
 	}
-	r := &Replay{Device: device, Settings: s.Settings, Events: t.n, snap: s}
-	if t.n > 0 {
-		r.From = t.At(0).Time
-	}
+	r := &Replay{Device: device, Settings: s.Settings, Events: t.Len(), snap: s}
+	r.From = t.At(0).Time
 	l := newLayout(r)
 	l.begin(s, t, device)
-	l.run(t, t.n)
+	l.run(t, t.Len())
 	l.compare(s, device)
 	return r, nil
 }
 
 // Trace is the trace that was replayed; nil where the device has none.
-func (r *Replay) Trace() *Trace {
-	if r.Device < len(r.snap.Traces) {
-		return &r.snap.Traces[r.Device]
-	}
-	return nil
-}
+func (r *Replay) Trace() *Trace { return r.snap.trace(r.Device) }
 
 // Stack is a call stack of the snapshot, innermost frame first; empty for 0.
 func (r *Replay) Stack(id StackID) []Frame { return r.snap.Stack(id) }
 
 // TimeOf is the time of an entry, ns since 1970; of -1, that of the first one.
 func (r *Replay) TimeOf(event int32) int64 {
-	if t := r.Trace(); t != nil && event >= 0 && int(event) < t.n {
+	if t := r.Trace(); event >= 0 && int(event) < t.Len() {
 		return t.At(int(event)).Time
 	}
 	if event < 0 {
@@ -208,12 +196,8 @@ func (r *Replay) Whole() Use { return r.Over(Never, 1<<63-1) }
 
 // EventAt is the place of the last entry before time t (ns since 1970); -1 for none. For StateAt.
 func (r *Replay) EventAt(t int64) int {
-	tr := r.Trace()
-	if tr == nil {
-		return -1
-	}
 	at := -1
-	tr.Each(func(i int, e *TraceEvent) bool {
+	r.Trace().Each(func(i int, e *TraceEvent) bool {
 		if e.Time >= t {
 			return false
 		}
@@ -263,11 +247,8 @@ func (r *Replay) StateAt(event int) []MapSegment {
 	q := &Replay{Device: r.Device, Settings: r.Settings, snap: r.snap}
 	l := newLayout(q)
 	t := r.Trace()
-	if t == nil {
-		t = &Trace{store: &eventStore{}}
-	}
 	l.begin(r.snap, t, r.Device)
-	l.run(t, min(event+1, t.n))
+	l.run(t, min(event+1, t.Len()))
 	return l.state()
 }
 

@@ -6,7 +6,7 @@
 // many events share a microsecond.
 package torchmem
 
-import "sort"
+import "nsysmem/torchmem/internal/sizes"
 
 // An Action is what one entry of a trace says.
 type Action uint8
@@ -102,7 +102,7 @@ type Settings struct {
 	MaxSplitSize  int64  // bytes; 0 for no limit
 	GCThreshold   float64
 	Expandable    bool
-	RoundupPower2 [roundupIntervals]int64 // divisions for sizes from 1 MiB << index on; 0 for none
+	RoundupPower2 sizes.Divisions // divisions for sizes from 1 MiB << index on; 0 for none
 }
 
 // An Annotation is a mark that PyTorch itself left, such as the start of an optimizer's step.
@@ -126,36 +126,53 @@ type Snapshot struct {
 	texts   []string
 }
 
-// A Trace is the history of one device, kept in pieces so that it grows without being copied.
+// A Trace is the history of one device. The zero value, and a nil one, has no entries.
 type Trace struct {
-	ranges []eventRange
-	store  *eventStore
-	n      int
+	store *eventStore
+	from  int // number of the first entry in store
+	n     int
+}
+
+// TraceOf is a trace of the given entries.
+func TraceOf(events []TraceEvent) Trace {
+	st := &eventStore{}
+	for _, e := range events {
+		st.add(e)
+	}
+	return Trace{store: st, n: st.n}
 }
 
 // Len is the number of entries.
-func (t *Trace) Len() int { return t.n }
+func (t *Trace) Len() int {
+	if t == nil {
+		return 0
+	}
+	return t.n
+}
 
-// At is entry i, counted from 0.
+// At is entry i, counted from 0; the zero entry where there is none.
 func (t *Trace) At(i int) TraceEvent {
-	if i < 0 || i >= t.n {
+	if i < 0 || i >= t.Len() {
 		return TraceEvent{}
 	}
-	k := sort.Search(len(t.ranges), func(k int) bool { return t.ranges[k].at > i }) - 1
-	return *t.store.at(t.ranges[k].from + i - t.ranges[k].at)
+	return *t.store.at(t.from + i)
 }
 
 // Each calls f with every entry in order until it returns false.
 func (t *Trace) Each(f func(i int, e *TraceEvent) bool) {
-	i := 0
-	for _, r := range t.ranges {
-		for k := range r.n {
-			if !f(i, t.store.at(r.from+k)) {
-				return
-			}
-			i++
+	for i := range t.Len() {
+		if !f(i, t.store.at(t.from+i)) {
+			return
 		}
 	}
+}
+
+// trace is the trace of a device; nil where it has none.
+func (s *Snapshot) trace(device int) *Trace {
+	if device < 0 || device >= len(s.Traces) {
+		return nil
+	}
+	return &s.Traces[device]
 }
 
 // Stack is a call stack, innermost frame first; empty for 0 and for an id that the snapshot does not have.
@@ -210,9 +227,6 @@ type eventStore struct {
 	chunks [][]TraceEvent
 	n      int
 }
-
-// An eventRange is n entries of a store from number from on; at is the place of the first in its trace.
-type eventRange struct{ from, n, at int }
 
 func (s *eventStore) at(i int) *TraceEvent { return &s.chunks[i/eventChunk][i%eventChunk] }
 

@@ -81,7 +81,7 @@ func TestHelper(t *testing.T) {
 						for k, it := range r.Iterations {
 							n, calls := 0, 0
 							for _, p := range it.Phases {
-								if p.Name != BackwardPhase {
+								if p.Name != backwardPhase {
 									continue
 								}
 								calls++
@@ -123,7 +123,7 @@ func TestSideStream(t *testing.T) {
 	r := Find(s.ops)
 	s.check(t, r)
 	for k, it := range r.Iterations {
-		if p := it.Phases[0]; p.Name != DataPhase || p.Last-p.First+1 != 6 {
+		if p := it.Phases[0]; p.Name != dataPhase || p.Last-p.First+1 != 6 {
 			t.Errorf("iteration %d: %+v", k, p)
 		}
 	}
@@ -135,7 +135,7 @@ func TestSideStream(t *testing.T) {
 		}
 	}
 	for k, it := range Find(s.ops).Iterations {
-		if p := it.Phases[0]; p.Name != DataPhase || p.Last != p.First {
+		if p := it.Phases[0]; p.Name != dataPhase || p.Last != p.First {
 			t.Errorf("two streams, iteration %d: %+v", k, p)
 		}
 	}
@@ -168,7 +168,7 @@ func TestFactor(t *testing.T) {
 		s.check(t, r)
 		for k, it := range r.Iterations {
 			p := it.Phases[2]
-			if mul := s.ops[p.First].Loose == hash("mul"); p.Name != BackwardPhase || mul != c.backward {
+			if mul := s.ops[p.First].Loose == hash("mul"); p.Name != backwardPhase || mul != c.backward {
 				t.Errorf("%+v, iteration %d: factor in backward %v", c, k, mul)
 			}
 		}

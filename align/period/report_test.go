@@ -136,7 +136,7 @@ func readReport(t testing.TB, name string) map[int64]*recorded {
 					it = n
 				}
 				switch r.name {
-				case DataPhase, ForwardPhase, BackwardPhase, OptimizerPhase:
+				case dataPhase, forwardPhase, backwardPhase, optimizerPhase:
 					ph = r.name
 				}
 			}
@@ -264,10 +264,10 @@ func TestUnannotated(t *testing.T) {
 				}
 			}
 			t.Logf("iteration %d: %v", k, n)
-			if k > 0 && (n[DataPhase] != 0 || n[ForwardPhase] != 37 || n[BackwardPhase] < 68 || n[BackwardPhase] > 72 || n[OptimizerPhase] != 8 || n[""] != 0) {
+			if k > 0 && (n[dataPhase] != 0 || n[forwardPhase] != 37 || n[backwardPhase] < 68 || n[backwardPhase] > 72 || n[optimizerPhase] != 8 || n[""] != 0) {
 				t.Errorf("iteration %d: %v", k, n)
 			}
-			if len(r.Iterations[k].Phases) != 4 || r.Iterations[k].Phases[0].Name != DataPhase {
+			if len(r.Iterations[k].Phases) != 4 || r.Iterations[k].Phases[0].Name != dataPhase {
 				t.Errorf("iteration %d: phases %v", k, r.Iterations[k].Phases)
 			}
 		}
@@ -283,7 +283,7 @@ func checkResult(t testing.TB, ops []Op, r Result) {
 		}
 		return
 	}
-	if r.Confidence < MinConfidence || r.Confidence > 1 || r.Why == "" || r.Unit == "" || r.Period < 1 {
+	if r.Confidence < minConfidence || r.Confidence > 1 || r.Why == "" || r.Unit == "" || r.Period < 1 {
 		t.Errorf("confidence %v, unit %q, period %d, why %q", r.Confidence, r.Unit, r.Period, r.Why)
 	}
 	if len(r.Iterations) < 2 {

@@ -295,7 +295,7 @@ func TestTraining(t *testing.T) {
 				if m.feed {
 					feeds = o.micro
 				}
-				if n[DataPhase] != feeds || n[ForwardPhase] != o.micro || n[BackwardPhase] != o.micro || n[OptimizerPhase] != 1 {
+				if n[dataPhase] != feeds || n[forwardPhase] != o.micro || n[backwardPhase] != o.micro || n[optimizerPhase] != 1 {
 					t.Errorf("iteration %d: %v", k, n)
 				}
 			}
@@ -456,7 +456,7 @@ func TestInference(t *testing.T) {
 				for _, p := range it.Phases {
 					n[p.Name]++
 				}
-				if k < len(steps) && (n[PrefillPhase] != 1 || n[DecodePhase] != steps[k]) {
+				if k < len(steps) && (n[prefillPhase] != 1 || n[decodePhase] != steps[k]) {
 					t.Errorf("request %d: phases %v, want %d decode steps", k, n, steps[k])
 				}
 			}
@@ -734,7 +734,7 @@ func TestFlagsOf(t *testing.T) {
 	}{
 		{"void at::native::<unnamed>::multi_tensor_apply_kernel<at::native::<unnamed>::TensorListMetadata<(int)2>, at::native::<unnamed>::UnaryOpFunctor<float>>(T1, T2)", 22, Optimizer},
 		{"void at::native::<unnamed>::multi_tensor_apply_kernel<TensorListMetadata, FusedAdamMathFunctor<float>>(T1)", 1, Optimizer},
-		{"void at::native::vectorized_elementwise_kernel<(int)4, at::native::FillFunctor<float>, std::array<char *, (unsigned long)1>>(int, T2, T3)", 1, Fill},
+		{"void at::native::vectorized_elementwise_kernel<(int)4, at::native::FillFunctor<float>, std::array<char *, (unsigned long)1>>(int, T2, T3)", 1, fill},
 		{"void at::native::vectorized_elementwise_kernel<(int)4, at::native::FillFunctor<float>, std::array<char *, (unsigned long)1>>(int, T2, T3)", 2, 0},
 		{"void at::native::reduce_kernel<(int)512, at::native::[lambda(float) (instance 1)]>(T3)", 1, 0},
 		{"", 0, 0},
@@ -816,7 +816,7 @@ func TestOptimizerInBackward(t *testing.T) {
 	r := Find(s.ops)
 	s.check(t, r)
 	for k, it := range r.Iterations {
-		if len(it.Phases) != 3 || it.Phases[2].Name != BackwardPhase {
+		if len(it.Phases) != 3 || it.Phases[2].Name != backwardPhase {
 			t.Errorf("iteration %d: %+v", k, it.Phases)
 		}
 	}

@@ -1,70 +1,39 @@
 package period
 
-import "slices"
+import "cmp"
 
-// A cast says which thread plays which part in a training program.
-type cast struct {
-	main int32
-	back []bool // by operation: launched by the backward pass
-	ours []bool // by operation: of the main thread or the backward pass
+// A threadUse is what one thread launches.
+type threadUse struct {
+	first int // operation
+	work  int // kernels and graph launches
+	feeds int // stretches in which it copied to the device
+	hints int // operations with an optimizer's name
 }
 
-type threadStat struct {
-	thread  int32
-	first   int
-	work    int // kernels and graph launches
-	bursts  int // stretches of work without another thread's work between
-	feeds   int // stretches in which it copied to the device
-	hints   int // operations with an optimizer's name
-	windows int // pauses of the main thread in which it works
-	long    int // of those, the ones with at least longBurst of work
-	after   int // of those, the ones that follow the fill with which a backward pass begins
-	within  int // work in pauses in which the backward thread works
+// A pair counts how often two threads, by index, do something in turn.
+type pair struct{ first, second int }
+
+// threadUses is what the threads of a process launch, and in what order. Threads are numbered from 0 as they come.
+type threadUses struct {
+	ops    []Op
+	of     []int32 // by operation: thread
+	each   []threadUse
+	turns  map[pair]int // how often work of two threads follows each other; the lower number is first
+	begins map[pair]int // how often the second works right after a fill by the first
+	marked int          // operations that a range marks as backward
 }
 
-// longBurst is more work than a helper launches while the main thread goes on: a backward pass keeps it waiting.
-const longBurst = 3
-
-// A window is the work of one thread in one pause of the main thread.
-type window struct {
-	pause  int
-	thread int // index into the stats
-	work   int
-}
-
-// findCast tells the main thread and the backward threads of a program, or says that there are none.
-//
-//  1. Kernels and graph launches fall into bursts by launching thread. Threads that launch none are left out: they
-//     prefetch data.
-//  2. The main thread is the one with most operations of an optimizer, unless it copies nothing to the device; else the
-//     one after whose fills (the gradient of the loss) another works; else, of the two threads that follow each other
-//     most often, the one that copies more to the device or came first.
-//  3. The backward pass is launched while the main thread waits for it, after the fill of the loss's gradient where one is
-//     seen. Of the threads of which that is true, the one with most work so launches it; others too that work at the
-//     same times (one a device) or as much. What launches the same as the main thread is a worker that does the same;
-//     what works in other pauses, or while the main thread goes on, is a helper.
-//
-// Operations that a range marks as backward count as such on any thread.
-func findCast(ops []Op) (cast, bool) {
-	at := map[int32]int{}
-	var stats []threadStat
-	last, lastFeed := -1, -1
-	pairs := map[[2]int]int{}
-	begins := map[[2]int]int{} // bursts of the second after a fill by the first
-	fill := false
-	hinted := 0
-	t := -1
+// threadsOf reads who launches what. Threads that launch no work count for nothing but their copies: they prefetch data.
+func threadsOf(ops []Op) threadUses {
+	u := threadUses{ops: ops, of: numberThreads(ops), turns: map[pair]int{}, begins: map[pair]int{}}
+	last, lastFeed := -1, -1 // threads
+	filled := false          // the last work was a fill
 	for i := range ops {
-		o := &ops[i]
-		if t < 0 || o.Thread != stats[t].thread {
-			var ok bool
-			if t, ok = at[o.Thread]; !ok {
-				t = len(stats)
-				at[o.Thread] = t
-				stats = append(stats, threadStat{thread: o.Thread, first: i})
-			}
+		o, t := &ops[i], int(u.of[i])
+		if t == len(u.each) {
+			u.each = append(u.each, threadUse{first: i})
 		}
-		s := &stats[t]
+		s := &u.each[t]
 		if o.Class == HtoD && lastFeed != t {
 			s.feeds++
 			lastFeed = t
@@ -73,264 +42,99 @@ func findCast(ops []Op) (cast, bool) {
 			continue
 		}
 		s.work++
-		if o.Flags&Optimizer != 0 {
-			s.hints++
-		}
-		if o.Flags&Backward != 0 {
-			hinted++
-		}
+		s.hints += one(o.Flags&Optimizer != 0)
+		u.marked += one(o.Flags&Backward != 0)
 		if last != t {
-			s.bursts++
 			if last >= 0 {
-				pairs[[2]int{min(last, t), max(last, t)}]++
-				if fill {
-					begins[[2]int{last, t}]++
+				u.turns[pair{min(last, t), max(last, t)}]++
+				if filled {
+					u.begins[pair{last, t}]++
 				}
 			}
-			last = t
-			lastFeed = -1
+			last, lastFeed = t, -1
 		}
-		fill = o.Flags&Fill != 0
+		filled = o.Flags&fill != 0
 	}
-	m := -1
-	for t := range stats {
-		if stats[t].hints > 0 && (m < 0 || stats[t].hints > stats[m].hints) {
-			m = t
-		}
-	}
-	// Optimizers may run inside the backward pass: then their thread is not the one that feeds. Helpers may use the
-	// optimizer's kernels: then another thread works after the main thread's fills.
-	p, q := mainOfPair(stats, pairs, begins)
-	_, fills := mostOften(begins)
-	switch {
-	case m < 0, fills > 1 && q != m, p >= 0 && stats[p].feeds > 1 && stats[m].feeds == 0 && (fills < 2 || q == m):
-		m = p
-	}
-	if m < 0 && hinted > 0 {
-		for t := range stats {
-			if m < 0 || stats[t].work > stats[m].work {
-				m = t
-			}
-		}
-	}
-	if m < 0 {
-		return cast{}, false
-	}
-	isBack := findBack(ops, stats, at, m)
-	if !slices.Contains(isBack, true) && hinted == 0 {
-		return cast{}, false
-	}
-	c := cast{main: stats[m].thread, back: make([]bool, len(ops)), ours: make([]bool, len(ops))}
-	t = -1
+	return u
+}
+
+// numberThreads numbers the threads of operations as they come.
+func numberThreads(ops []Op) []int32 {
+	of := make([]int32, len(ops))
+	number := map[int32]int32{}
 	for i := range ops {
-		if t < 0 || ops[i].Thread != ops[i-1].Thread {
-			t = at[ops[i].Thread]
-		}
-		c.back[i] = isBack[t] || t == m && ops[i].Flags&Backward != 0
-		c.ours[i] = isBack[t] || t == m
-	}
-	return c, true
-}
-
-// findBack tells which threads launch the backward pass of a main thread.
-func findBack(ops []Op, stats []threadStat, at map[int32]int, m int) []bool {
-	windows := pauses(ops, stats, at, m)
-	order := make([]int, 0, len(stats))
-	most := 0
-	for t := range stats {
-		if t != m && stats[t].windows > 0 {
-			order = append(order, t)
-			most = max(most, stats[t].long)
-		}
-	}
-	begun := func(s *threadStat) bool { return s.after > 1 && 2*s.after >= s.windows }
-	slices.SortStableFunc(order, func(x, y int) int {
-		a, b := &stats[x], &stats[y]
-		if f, g := begun(a), begun(b); f != g {
-			return one(g) - one(f)
-		}
-		if f, g := a.long > 1, b.long > 1; f != g {
-			return one(g) - one(f)
-		}
-		return b.work - a.work
-	})
-	isBack := make([]bool, len(stats))
-	first, tried := -1, 0
-	var busy map[int]bool
-	for _, t := range order {
-		s := &stats[t]
-		if tried == maxThreads {
-			break
-		}
-		if first < 0 {
-			if 4*s.long < most {
-				continue
-			}
-		} else {
-			for _, w := range windows {
-				if w.thread == t && busy[w.pause] {
-					s.within += w.work
-				}
-			}
-			together := 10*s.within >= 9*s.work
-			asMuch := 4*s.long >= most && 4*s.work*stats[first].windows >= stats[first].work*s.windows
-			if !together && !begun(s) && (begun(&stats[first]) || !asMuch) {
-				continue
-			}
-		}
-		tried++
-		if sameWork(ops, stats[m].thread, stats[t].thread) {
+		if i > 0 && ops[i].Thread == ops[i-1].Thread {
+			of[i] = of[i-1]
 			continue
 		}
-		isBack[t] = true
-		if first < 0 {
-			first = t
-			busy = map[int]bool{}
-			for _, w := range windows {
-				if w.thread == t {
-					busy[w.pause] = true
-				}
-			}
+		n, ok := number[ops[i].Thread]
+		if !ok {
+			n = int32(len(number))
+			number[ops[i].Thread] = n
 		}
+		of[i] = n
 	}
-	return isBack
-}
-
-// pauses lists what other threads do between two operations of the main thread, and counts it by thread.
-func pauses(ops []Op, stats []threadStat, at map[int32]int, m int) []window {
-	var out []window
-	pause, from := 0, 0
-	fill := false
-	flush := func() {
-		if from == len(out) {
-			return
-		}
-		for _, w := range out[from:] {
-			s := &stats[w.thread]
-			s.windows++
-			s.long += one(w.work >= longBurst)
-			s.after += one(fill)
-		}
-		from = len(out)
-		pause++
-	}
-	t := -1
-	for i := range ops {
-		o := &ops[i]
-		if t < 0 || o.Thread != ops[i-1].Thread {
-			t = at[o.Thread]
-		}
-		if t == m {
-			flush()
-			if o.work() {
-				fill = o.Flags&Fill != 0
-			}
-			continue
-		}
-		if !o.work() {
-			continue
-		}
-		k := from
-		for k < len(out) && out[k].thread != t {
-			k++
-		}
-		if k == len(out) {
-			out = append(out, window{pause: pause, thread: t})
-		}
-		out[k].work++
-	}
-	flush()
-	return out
-}
-
-// mainOfPair guesses the main thread and the one that launches the backward pass: the pair of which the second works
-// after the first one's fills most often, else the two that follow each other most often. It gives -1 for none.
-func mainOfPair(stats []threadStat, pairs, begins map[[2]int]int) (main, back int) {
-	if p, n := mostOften(begins); n > 1 {
-		return p[0], p[1]
-	}
-	p, n := mostOften(pairs)
-	if n < 2 {
-		return -1, -1
-	}
-	a, b := &stats[p[0]], &stats[p[1]]
-	if b.feeds > a.feeds || b.feeds == a.feeds && b.first < a.first {
-		return p[1], p[0]
-	}
-	return p[0], p[1]
+	return of
 }
 
 // mostOften is the pair with the highest count; of equals the least.
-func mostOften(count map[[2]int]int) (best [2]int, n int) {
-	for p, k := range count {
-		if k > n || k == n && slices.Compare(p[:], best[:]) < 0 {
-			best, n = p, k
+func mostOften(count map[pair]int) (best pair, times int) {
+	for p, n := range count {
+		if n > times || n == times && cmp.Or(cmp.Compare(p.first, best.first), cmp.Compare(p.second, best.second)) < 0 {
+			best, times = p, n
 		}
 	}
-	return best, n
+	return best, times
 }
 
-// maxThreads bounds how many threads are looked at.
-const maxThreads = 8
+// A window is the work of one thread in one pause of the main thread.
+type window struct{ pause, thread, work int }
 
-// sameWork says that two threads launch much the same operations, by exact key.
-func sameWork(ops []Op, a, b int32) bool {
-	ca, cb := map[uint64]int{}, map[uint64]int{}
-	na, nb := 0, 0
-	for i := range ops {
-		o := &ops[i]
+// A pauseUse is what a thread does while the main thread pauses.
+type pauseUse struct {
+	windows int // pauses in which it works
+	long    int // of those, the ones with at least longWindow of work
+	begun   int // of those, the ones that follow the fill with which a backward pass begins
+}
+
+// afterFills says that the thread works mostly after fills, as a backward pass does.
+func (u pauseUse) afterFills() bool { return u.begun >= leastBegun && most.of(u.begun, u.windows) }
+
+// pauses lists what other threads launch between two operations of the main thread, and sums it up by thread.
+func (u threadUses) pauses(main int) ([]window, []pauseUse) {
+	var out []window
+	use := make([]pauseUse, len(u.each))
+	pause, from := 0, 0 // the windows of the current pause are out[from:]
+	filled := false     // it follows a fill
+	end := func() {
+		for _, w := range out[from:] {
+			x := &use[w.thread]
+			x.windows++
+			x.long += one(w.work >= longWindow)
+			x.begun += one(filled)
+		}
+		pause += one(from < len(out))
+		from = len(out)
+	}
+	for i, t := range u.of {
+		o := &u.ops[i]
 		switch {
-		case !o.work():
-		case o.Thread == a:
-			ca[o.Key]++
-			na++
-		case o.Thread == b:
-			cb[o.Key]++
-			nb++
-		}
-	}
-	if na == 0 || nb == 0 {
-		return true
-	}
-	both := 0 // of na × nb
-	for k, n := range ca {
-		both += min(n*nb, cb[k]*na)
-	}
-	return float64(both) > 0.85*float64(na)*float64(nb)
-}
-
-// graphWork is how many kernels a graph launch stands for where amounts of work are compared.
-const graphWork = 20
-
-// weight is the amount of work of an operation, in kernels.
-func (o *Op) weight() int {
-	switch o.Class {
-	case Kernel:
-		return 1
-	case Graph:
-		return graphWork
-	}
-	return 0
-}
-
-// workers lists the threads that launch at least a tenth as much as the busiest, busiest first, at most four.
-func workers(ops []Op) []int32 {
-	count := map[int32]int{}
-	var order []int32
-	for i := range ops {
-		o := &ops[i]
-		if w := o.weight(); w > 0 {
-			if count[o.Thread] == 0 {
-				order = append(order, o.Thread)
+		case int(t) == main:
+			end()
+			if o.work() {
+				filled = o.Flags&fill != 0
 			}
-			count[o.Thread] += w
+		case o.work():
+			k := from
+			for k < len(out) && out[k].thread != int(t) {
+				k++
+			}
+			if k == len(out) {
+				out = append(out, window{pause: pause, thread: int(t)})
+			}
+			out[k].work++
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return count[b] - count[a] })
-	for i, t := range order {
-		if i == 4 || 10*count[t] < count[order[0]] {
-			return order[:i]
-		}
-	}
-	return order
+	end()
+	return out, use
 }

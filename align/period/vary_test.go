@@ -137,9 +137,9 @@ func TestVaryingLength(t *testing.T) {
 				for k, it := range r.Iterations {
 					for _, p := range it.Phases {
 						switch {
-						case p.Name == ForwardPhase && n < len(passes) && p.First != passes[n][0]:
+						case p.Name == forwardPhase && n < len(passes) && p.First != passes[n][0]:
 							t.Errorf("iteration %d: forward begins at operation %d, want %d", k, p.First, passes[n][0])
-						case p.Name == BackwardPhase:
+						case p.Name == backwardPhase:
 							if n < len(passes) && p.First != passes[n][1] {
 								t.Errorf("iteration %d: backward begins at operation %d, want %d", k, p.First, passes[n][1])
 							}
@@ -220,8 +220,8 @@ func TestVaryingRequests(t *testing.T) {
 					}
 					n := 0
 					for _, p := range it.Phases {
-						n += one(p.Name == DecodePhase)
-						if p.Name == PrefillPhase && p.Last != prefills[k] {
+						n += one(p.Name == decodePhase)
+						if p.Name == prefillPhase && p.Last != prefills[k] {
 							t.Errorf("request %d: prefill ends at operation %d, want %d", k, p.Last, prefills[k])
 						}
 					}

@@ -20,6 +20,7 @@ import (
 	"nsysmem/align/findings"
 	"nsysmem/batch"
 	"nsysmem/internal/export"
+	"nsysmem/internal/wording"
 )
 
 // batchFlags are the flags of batch as they are given.
@@ -124,7 +125,7 @@ func (c *common) batchOptions(f *batchFlags) (batch.Options, error) {
 		Settings: fmt.Sprintf("%+v process=%q device=%d,%t", c.options(), c.process, c.device, c.hasDevice),
 		Warn: func(s string) {
 			if !c.quiet {
-				fmt.Fprintf(c.s.err, "nsysmem: %s\n", oneLine(s))
+				fmt.Fprintf(c.s.err, "nsysmem: %s\n", wording.Message(s))
 			}
 		}}
 	if f.rank != "" {
@@ -242,7 +243,7 @@ func (c *common) merge(ctx context.Context, out string, prune bool) (*batch.Outc
 			return nil, err
 		}
 		if !c.quiet && n > 0 {
-			fmt.Fprintf(c.s.err, "nsysmem: removed results of %s that are not in the batch or failed\n", count(n, "report"))
+			fmt.Fprintf(c.s.err, "nsysmem: removed results of %s that are not in the batch or failed\n", wording.Plural(n, "report"))
 		}
 	}
 	return batch.Merge(ctx, out)
@@ -251,7 +252,7 @@ func (c *common) merge(ctx context.Context, out string, prune bool) (*batch.Outc
 func (c *common) wrote(o *batch.Outcome) {
 	for _, name := range o.Files {
 		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
+			fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(name))
 		}
 	}
 }
@@ -263,10 +264,10 @@ func (c *common) batchEnd(o *batch.Outcome, out, what, next string) error {
 		if o.Kept > 0 {
 			kept = fmt.Sprintf(" (%d from before)", o.Kept)
 		}
-		fmt.Fprintf(c.s.err, "nsysmem: %s is done: %s%s%s\n", what, count(o.Done, "report"), kept, next)
+		fmt.Fprintf(c.s.err, "nsysmem: %s is done: %s%s%s\n", what, wording.Plural(o.Done, "report"), kept, next)
 		if o.Others > 0 {
 			fmt.Fprintf(c.s.err, "nsysmem: reports and data in %s also have results of %s that the list no longer names; they are not compared, and --prune removes them\n",
-				oneLine(out), count(o.Others, "report"))
+				wording.Message(out), wording.Plural(o.Others, "report"))
 		}
 	}
 	missing := ""
@@ -278,28 +279,21 @@ func (c *common) batchEnd(o *batch.Outcome, out, what, next string) error {
 		if n > 8 {
 			names += " and others"
 		}
-		missing = fmt.Sprintf("%s missing: %s: run the same batch again for these", count(n, "report"), names)
+		missing = fmt.Sprintf("%s missing: %s: run the same batch again for these", wording.Plural(n, "report"), names)
 	}
 	switch n := len(o.Failed); {
 	case n > 0 && missing != "":
-		return fmt.Errorf("%s failed, %s", count(n, "report"), missing)
+		return fmt.Errorf("%s failed, %s", wording.Plural(n, "report"), missing)
 	case n > 0:
 		where := "the sheet Failures of " + filepath.Join(out, "batch.xlsx") + " says why"
 		if what == "the share" {
 			where = o.Failed[0].Reason
 		}
-		return fmt.Errorf("%s failed: %s", count(n, "report"), where)
+		return fmt.Errorf("%s failed: %s", wording.Plural(n, "report"), where)
 	case missing != "":
 		return errors.New(missing)
 	}
 	return nil
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // notSettings are the flags of batch on which no figure depends.

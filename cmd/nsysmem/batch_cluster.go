@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nsysmem/batch"
+	"nsysmem/internal/wording"
 )
 
 func newBatchMerge(s *streams) *cobra.Command {
@@ -57,7 +58,7 @@ func (c *common) wait(ctx context.Context, out string, long time.Duration) error
 	defer cancel()
 	err := batch.Wait(limited, out, 2*time.Second, func(missing int) {
 		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: waiting for %s\n", count(missing, "report"))
+			fmt.Fprintf(c.s.err, "nsysmem: waiting for %s\n", wording.Plural(missing, "report"))
 		}
 	})
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -127,7 +128,7 @@ through by the tasks. The folder must be on a file system that all nodes have.`,
 func (c *common) lookThrough(args []string, f *batchFlags) {
 	warn := func(s string) {
 		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: %s\n", oneLine(s))
+			fmt.Fprintf(c.s.err, "nsysmem: %s\n", wording.Message(s))
 		}
 	}
 	inputs, err := batch.Find(args, &batch.Options{Out: f.out, Warn: warn})

@@ -44,7 +44,7 @@ func (p *batchProgress) report(s batch.Progress) {
 		if s.Err != nil {
 			what = "failed: " + s.Err.Error()
 		}
-		fmt.Fprintf(p.c.s.err, "nsysmem: %d/%d %s (%s): %s\n", s.Done, s.Total, oneLine(s.Input.Name), wording.Bytes(max(s.Input.Size, 0)), oneLine(what))
+		fmt.Fprintf(p.c.s.err, "nsysmem: %d/%d %s (%s): %s\n", s.Done, s.Total, wording.Message(s.Input.Name), wording.Bytes(max(s.Input.Size, 0)), wording.Message(what))
 	}
 	if p.tty && (time.Since(p.drawn) > 200*time.Millisecond || s.Done == s.Total) {
 		p.drawn, p.shown = time.Now(), true
@@ -69,7 +69,7 @@ func (p *batchProgress) line(took time.Duration) string {
 		left := time.Duration(float64(took) * float64(s.TotalBytes-s.Bytes) / float64(s.Bytes)).Round(time.Second)
 		text += fmt.Sprintf(", %s left", left)
 	}
-	return text + ", last " + oneLine(filepath.Base(s.Input.Path))
+	return text + ", last " + wording.Message(filepath.Base(s.Input.Path))
 }
 
 // around keeps a message from being written into the line.

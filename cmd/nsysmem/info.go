@@ -11,6 +11,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/nsysdb"
+	"nsysmem/render/phrase"
 	"nsysmem/render/summary"
 	"nsysmem/torchmem"
 )
@@ -143,7 +144,7 @@ func describeSnapshot(path string, snap *torchmem.Snapshot, rep *findings.Report
 		}
 		for _, t := range rep.Tracks {
 			if ten := t.Tensors; ten != nil && ten.Replay != nil && ten.Replay.Device == d {
-				n.Match = &summary.SnapshotMatch{PID: t.PID, Device: t.Device, Clock: summary.ClockText(ten.Clock)}
+				n.Match = &summary.SnapshotMatch{PID: t.PID, Device: t.Device, Clock: phrase.Clock(ten.Clock)}
 			}
 		}
 		out.Devices = append(out.Devices, n)
@@ -171,7 +172,7 @@ func agreement(t *align.Track) string {
 
 func contents(db *opened, rep *findings.Report, nvtx int64) []summary.Content {
 	how := make(map[string]string)
-	for _, g := range summary.Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		how[g.What] = g.How
 	}
 	c := &rep.Collected
@@ -239,7 +240,7 @@ func processes(meta *nsysdb.Meta, rep *findings.Report) []summary.Process {
 		if rep.Collected.Memory {
 			p.MemoryEvents = max(p.MemoryEvents, 0)
 			for _, l := range t.Levels {
-				if l.Kind != "allocated" && l.Kind != "reserved" { // a snapshot's, not of the report
+				if !l.Kind.FromSnapshot() {
 					p.MemoryEvents += l.Allocs + l.Frees
 				}
 			}

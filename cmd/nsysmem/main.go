@@ -11,7 +11,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
-	"unicode"
+
+	"nsysmem/internal/wording"
 )
 
 // version is set by the linker for releases.
@@ -95,7 +96,7 @@ func exitCode(err error) int {
 
 // tell writes an error on one line.
 func tell(w io.Writer, err error) {
-	fmt.Fprintf(w, "nsysmem: %s\n", oneLine(bare{err}.Error()))
+	fmt.Fprintf(w, "nsysmem: %s\n", wording.Message(bare{err}.Error()))
 }
 
 // A bare error is one without the name of the package that it comes from, which tells a user nothing.
@@ -125,17 +126,4 @@ func (s *sink) Write(p []byte) (int, error) {
 		s.err = err
 	}
 	return n, err
-}
-
-// oneLine keeps what a file or its name says from moving the cursor, breaking the line or turning its direction.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsPrint(r) || r == unicode.ReplacementChar:
-			return r
-		case unicode.Is(unicode.Cf, r): // direction marks, joiners
-			return -1
-		}
-		return ' '
-	}, s)
 }

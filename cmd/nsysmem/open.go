@@ -17,6 +17,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/export"
+	"nsysmem/internal/wording"
 	"nsysmem/torchmem"
 )
 
@@ -30,7 +31,7 @@ type opened struct {
 func (c *common) open(ctx context.Context, path string) (*opened, error) {
 	r, err := export.Open(ctx, path, "", func() {
 		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: exporting %s with nsys\n", oneLine(path))
+			fmt.Fprintf(c.s.err, "nsysmem: exporting %s with nsys\n", wording.Message(path))
 		}
 	})
 	if err != nil {
@@ -115,7 +116,7 @@ func (c *common) keep(rep *findings.Report, given string) error {
 		return nil
 	}
 	for _, t := range rep.Tracks {
-		if t.IterationsFrom.How == "pattern" {
+		if t.IterationsFrom.How == align.OriginPattern {
 			return nil
 		}
 	}
@@ -223,7 +224,7 @@ func (c *common) doubts(rep *findings.Report, list []findings.Warning) {
 		return
 	}
 	for _, w := range list {
-		fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", oneLine(rep.Source.Path), oneLine(w.Text))
+		fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", wording.Message(rep.Source.Path), wording.Message(w.Text))
 	}
 }
 

@@ -281,9 +281,3 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
-
-func TestOneLine(t *testing.T) {
-	if got := oneLine("a\x1b[31m\nb\u202ec\xff日本"); got != "a [31m bc\ufffd日本" {
-		t.Errorf("got %q", got)
-	}
-}

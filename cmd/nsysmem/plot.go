@@ -14,6 +14,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/plot"
 )
 
@@ -254,7 +255,7 @@ func (c *common) dropIdle(rep *findings.Report) {
 		}
 		if !c.quiet {
 			fmt.Fprintf(c.s.err, "nsysmem: %s: no picture of process %d on device %d: it has only %d bytes of static memory there\n",
-				oneLine(rep.Source.Path), t.PID, t.Device, t.Total.Memory.Peak)
+				wording.Message(rep.Source.Path), t.PID, t.Device, t.Total.Memory.Peak)
 		}
 		return true
 	})
@@ -295,7 +296,7 @@ func (c *common) picture(ctx context.Context, db *opened, rep *findings.Report, 
 	}
 	c.doubts(rep, doubts)
 	if name != "-" && !c.quiet {
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
+		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(name))
 	}
 	return nil
 }

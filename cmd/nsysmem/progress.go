@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"nsysmem/internal/wording"
 )
 
 // A progress tells on a terminal how far the reading is, once it has taken more than a second.
@@ -23,7 +25,7 @@ func newProgress(c *common, path string) *progress {
 	if !ok || c.quiet {
 		width = 0
 	}
-	return &progress{c: c, name: oneLine(filepath.Base(path)), start: time.Now(), width: width}
+	return &progress{c: c, name: wording.Message(filepath.Base(path)), start: time.Now(), width: width}
 }
 
 func (p *progress) report(stage string, done, total int64) {
@@ -49,27 +51,17 @@ func (p *progress) done() {
 	}
 }
 
-// fit is a text and what ends it, on one line of a terminal: a line that wraps could not be written anew.
+// fit is a text and what ends it, on one line of a terminal: a line that wraps could not be written anew. The last cell is
+// left free, and one before the end of the text, for terminals that show … wide.
 func fit(text, end string, width int) string {
-	cells := func(s string) (n int) {
-		for _, r := range s {
-			if n++; r >= 0x1100 {
-				n++ // wide characters, and some that are not
-			}
-		}
-		return n
-	}
-	room := width - 1 - cells(end)
-	if cells(text) <= room {
+	const shortest = 3 // one character, and … with its room
+	room := width - 1 - wording.Width(end)
+	switch {
+	case wording.Width(text) <= room:
 		return text + end
-	}
-	r := []rune(text)
-	for len(r) > 0 && cells(string(r)) > room-2 {
-		r = r[:len(r)-1]
-	}
-	if len(r) == 0 {
+	case room < shortest:
 		e := []rune(end)
 		return string(e[:max(0, min(len(e), width-1))])
 	}
-	return string(r) + "…" + end
+	return wording.Cut(text, room-1) + end
 }

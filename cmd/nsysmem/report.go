@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nsysmem/internal/wording"
 	"nsysmem/render/workbook"
 )
 
@@ -88,7 +89,7 @@ func (c *common) workbook(ctx context.Context, path string, out *output, several
 	}
 	c.warnings(rep, nil)
 	if name != "-" && !c.quiet {
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(name))
+		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(name))
 	}
 	return nil
 }

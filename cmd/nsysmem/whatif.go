@@ -15,9 +15,10 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/plot"
 	"nsysmem/render/summary"
-	"nsysmem/torchmem"
+	"nsysmem/torchmem/allocator"
 )
 
 // whatIfFlags are the flags of whatif as they are given.
@@ -49,7 +50,7 @@ With the report of the same run (--report), iterations and phases name the place
 took is added.
 
 Settings that --conf takes:
-  ` + strings.Join(torchmem.KnownSettings(), "\n  "),
+  ` + strings.Join(allocator.KnownSettings(), "\n  "),
 		Example: `  nsysmem whatif run.snapshot.pickle --sweep
   nsysmem whatif run.snapshot.pickle --conf max_split_size_mb:128 --conf expandable_segments:True
   nsysmem whatif run.snapshot.pickle --report run.sqlite --capacity 24GiB --sweep -o settings.png`,
@@ -101,7 +102,7 @@ func (f *whatIfFlags) parse(c *common) error {
 		return usage("--format %q: say text, json or csv", f.format)
 	}
 	for _, conf := range f.confs {
-		if _, err := torchmem.ParseConfig(conf); err != nil {
+		if _, err := allocator.ParseConfig(conf); err != nil {
 			return usage("--conf: %v", bare{err})
 		}
 	}
@@ -215,9 +216,9 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 	}
 	if picture != "" && !c.quiet {
 		for _, d := range doubts {
-			fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", oneLine(path), oneLine(d.Text))
+			fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", wording.Message(path), wording.Message(d.Text))
 		}
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", oneLine(picture))
+		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(picture))
 	}
 	return nil
 }

@@ -1,4 +1,5 @@
-// Package wording is how values read: units, widths, cleaning of hostile text, plurals. Exact figures stay int64 up to here.
+// Package wording is how values read: units, counts, widths, and the cleaning of hostile text for each kind of output. Exact
+// figures stay int64 up to here.
 package wording
 
 import (

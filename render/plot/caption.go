@@ -43,7 +43,7 @@ func (t *captionText) when(at int64) string {
 // peak says how high the level comes that the picture is about.
 func (t *captionText) peak() string {
 	const trace = 500 // a peak below one part in so many of the device's is not worth its name
-	lv := t.level("device")
+	lv := t.track.Level(align.LevelDevice)
 	if lv == nil || lv.Peak == 0 && lv.Allocs == 0 {
 		return "No device memory was allocated in the recorded time; memory events were recorded."
 	}
@@ -54,13 +54,13 @@ func (t *captionText) peak() string {
 	if lv.Partial {
 		s += "at least "
 	}
-	s += wording.Bytes(lv.Peak) + " of device allocations " + t.when(lv.PeakAt) + t.ofCard(lv.Peak) + "." + t.inViewText("device", "")
+	s += wording.Bytes(lv.Peak) + " of device allocations " + t.when(lv.PeakAt) + t.ofCard(lv.Peak) + "." + t.inViewText(align.LevelDevice, "")
 	if lv.Partial {
 		s += " The recording started when memory was live already, so that levels are lower bounds."
 	}
-	for _, kind := range []string{"managed", "pinned"} {
-		if l := t.level(kind); l != nil && l.Peak > lv.Peak/trace {
-			s += fmt.Sprintf(" %s memory peaks at %s.", upper(kind), wording.Bytes(l.Peak))
+	for _, kind := range []align.LevelKind{align.LevelManaged, align.LevelPinned} {
+		if l := t.track.Level(kind); l != nil && l.Peak > lv.Peak/trace {
+			s += fmt.Sprintf(" %s memory peaks at %s.", upper(string(kind)), wording.Bytes(l.Peak))
 		}
 	}
 	return s
@@ -87,12 +87,12 @@ func (t *captionText) peakHead(at int64) string {
 }
 
 // inViewText says how high a level comes in view, where the picture shows a part of the run.
-func (t *captionText) inViewText(kind, name string) string {
+func (t *captionText) inViewText(kind align.LevelKind, name string) string {
 	if !t.view.partial() {
 		return ""
 	}
 	h := t.inView(kind)
-	if lv := t.level(kind); !h.known || lv != nil && lv.PeakAt == h.at { // said already
+	if lv := t.track.Level(kind); !h.known || lv != nil && lv.PeakAt == h.at { // said already
 		return ""
 	}
 	return fmt.Sprintf(" In view: %sat most %s, %s.", name, wording.Bytes(h.bytes), t.when(h.at))
@@ -114,7 +114,7 @@ func (t *captionText) found() string {
 	switch {
 	case len(t.track.Iterations) == 0:
 		s = "No iterations were found"
-	case f.How == "kernels":
+	case f.Inferred():
 		s = fmt.Sprintf("Iterations: %d inferred from GPU work, confidence %.0f %%", n, f.Confidence*100)
 	case why == "":
 		s = fmt.Sprintf("Iterations: %d NVTX ranges%s", n, name)
@@ -212,7 +212,7 @@ func (t *captionText) failedWhere(f *align.FailedAlloc) string {
 
 // failedLevel says how much was live when allocations failed, as far as the curve of the timeline tells.
 func (t *captionText) failedLevel() string {
-	c := curveOf(t.time, "device")
+	c := curveOf(t.time, align.LevelDevice)
 	if c == nil {
 		return ""
 	}

@@ -51,7 +51,7 @@ func (t *captionText) growth() string {
 
 // steadyGrowth says what the levels gain over the steady iterations, and what these need.
 func (t *captionText) steadyGrowth(steady []*align.Iteration) string {
-	device, who := changesOf(steady, "device"), "Steady"
+	device, who := changesOf(steady, align.LevelDevice), "Steady"
 	s := ": " + t.changes(device) + t.peaks(steady, device, "peaks")
 	if kind := t.view.level; kind != "" {
 		tensors := changesOf(steady, kind)
@@ -92,13 +92,13 @@ type changes struct {
 }
 
 // changesOf are the changes of a kind of level; not known where an iteration does not tell.
-func changesOf(steady []*align.Iteration, kind string) changes {
+func changesOf(steady []*align.Iteration, kind align.LevelKind) changes {
 	out := changes{known: true, n: len(steady), first: steady[0].Index}
 	var all []change
 	var bytes []int64
 	end, peak := int64(0), int64(0)
 	for i, it := range steady {
-		m := useOf(&it.Use, kind)
+		m := it.Level(kind)
 		if m == nil {
 			return changes{}
 		}

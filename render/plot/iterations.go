@@ -193,7 +193,7 @@ func (p *columnsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 		c.Count(s, x, a.Y0)
 	})
 	name := p.word
-	if p.track.IterationsFrom.How == "kernels" {
+	if p.track.IterationsFrom.Inferred() {
 		name += " (inferred from GPU work)"
 	}
 	c.AxisTitle(c.Fit(name, canvas.Small, a.W()), a, a.Y0)

@@ -16,22 +16,22 @@ type lineLook struct {
 	dashes []float64
 }
 
-var looks = map[string]lineLook{
-	"device":    {"device", canvas.Ink, nil},
-	"managed":   {"managed", color.RGBA{0xAA, 0x33, 0x77, 0xFF}, []float64{7, 2}},
-	"pinned":    {"pinned host", color.RGBA{0x00, 0x77, 0x5A, 0xFF}, []float64{3, 2}},
-	"pageable":  {"pageable host", color.RGBA{0x80, 0x80, 0x10, 0xFF}, []float64{1.5, 2}},
-	"allocated": {"allocated (tensors)", color.RGBA{0x00, 0x72, 0xB2, 0xFF}, []float64{4, 1.5}},
-	"reserved":  {"reserved by PyTorch", color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []float64{8, 1.5}},
-	"pool size": {"pool size", color.RGBA{0xB0, 0x4A, 0x00, 0xFF}, []float64{9, 2, 2, 2}},
-	"pool used": {"pool in use", color.RGBA{0x20, 0x60, 0xC0, 0xFF}, []float64{5, 2, 1.5, 2}},
+var looks = map[align.LevelKind]lineLook{
+	align.LevelDevice:    {"device", canvas.Ink, nil},
+	align.LevelManaged:   {"managed", color.RGBA{0xAA, 0x33, 0x77, 0xFF}, []float64{7, 2}},
+	align.LevelPinned:    {"pinned host", color.RGBA{0x00, 0x77, 0x5A, 0xFF}, []float64{3, 2}},
+	align.LevelPageable:  {"pageable host", color.RGBA{0x80, 0x80, 0x10, 0xFF}, []float64{1.5, 2}},
+	align.LevelAllocated: {"allocated (tensors)", color.RGBA{0x00, 0x72, 0xB2, 0xFF}, []float64{4, 1.5}},
+	align.LevelReserved:  {"reserved by PyTorch", color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []float64{8, 1.5}},
+	align.LevelPoolSize:  {"pool size", color.RGBA{0xB0, 0x4A, 0x00, 0xFF}, []float64{9, 2, 2, 2}},
+	align.LevelPoolUsed:  {"pool in use", color.RGBA{0x20, 0x60, 0xC0, 0xFF}, []float64{5, 2, 1.5, 2}},
 }
 
-func look(kind string) lineLook {
+func look(kind align.LevelKind) lineLook {
 	if l, ok := looks[kind]; ok {
 		return l
 	}
-	return lineLook{clean(kind), canvas.Faint, []float64{2, 1}}
+	return lineLook{clean(string(kind)), canvas.Faint, []float64{2, 1}}
 }
 
 // Lines of one level across a panel.
@@ -74,9 +74,9 @@ func (s *scene) levels(curves []align.Curve, scale canvas.Scale, n int, pick fun
 		}
 		l.lines = append(l.lines, line)
 		switch {
-		case line.kind == "device":
+		case line.kind == align.LevelDevice:
 			l.device = line
-		case line.kind == "reserved" && s.stack != nil:
+		case line.kind == align.LevelReserved && s.stack != nil:
 			l.reserved = line
 		}
 	}
@@ -93,7 +93,7 @@ func (l *levels) highest() int64 {
 }
 
 // tiny says that a line would lie on the axis.
-func (l *levels) tiny(s *stairs) bool { return s.kind != "device" && s.high < l.top/tinyLine }
+func (l *levels) tiny(s *stairs) bool { return s.kind != align.LevelDevice && s.high < l.top/tinyLine }
 
 // obstacles are the lines that labels must not hide.
 func (l *levels) obstacles() []canvas.Obstacle {
@@ -142,13 +142,13 @@ func (s *scene) lineEntries(l *levels) []canvas.Entry {
 	for _, line := range l.lines {
 		look := look(line.kind)
 		label, width := look.label, lineWidth
-		if line.kind == "device" {
+		if line.kind == align.LevelDevice {
 			width = 1.8
 			if s.view.level != "" {
 				label = "device (all traced)"
 			}
 		}
-		if lv := s.level(line.kind); lv != nil && lv.Partial {
+		if lv := s.track.Level(line.kind); lv != nil && lv.Partial {
 			label += " (partial: at least)"
 		}
 		if l.tiny(line) {

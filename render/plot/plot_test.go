@@ -185,7 +185,7 @@ func TestEdgeCases(t *testing.T) {
 	one.finish()
 
 	zero := training("zero.sqlite", 3, 0)
-	zero.events = map[string][]event{}
+	zero.events = map[align.LevelKind][]event{}
 	for i := range zero.track.Iterations {
 		it := &zero.track.Iterations[i]
 		it.Memory = align.MemoryUse{PeakAt: it.Start}

@@ -61,7 +61,7 @@ func appendCurves(before, next []align.Curve) []align.Curve {
 }
 
 // curveOf is the curve of a kind; nil where there is none.
-func curveOf(curves []align.Curve, kind string) *align.Curve {
+func curveOf(curves []align.Curve, kind align.LevelKind) *align.Curve {
 	for i := range curves {
 		if curves[i].Kind == kind {
 			return &curves[i]
@@ -99,22 +99,12 @@ func (v *view) shrink(track *align.Track, curves []align.Curve) {
 	v.to = max(v.to, v.from+1)
 }
 
-// level is the track's level of a kind; nil where it has no events.
-func (s *scene) level(kind string) *align.Level {
-	for i := range s.track.Levels {
-		if s.track.Levels[i].Kind == kind {
-			return &s.track.Levels[i]
-		}
-	}
-	return nil
-}
-
 // bornIn says that tensors are stacked by the phase where they were born.
 func (s *scene) bornIn() bool { return s.stack != nil && s.view.stack == "phase" }
 
 // inferred says that the phases in view, or the iterations, were found in the GPU work.
 func (s *scene) inferred() bool {
-	if len(s.view.its) > 0 && s.track.IterationsFrom.How == "kernels" {
+	if len(s.view.its) > 0 && s.track.IterationsFrom.Inferred() {
 		return true
 	}
 	for _, it := range s.view.its {
@@ -150,9 +140,9 @@ type height struct {
 //  2. Else the curve tells how high it comes. Its points may stand for stretches of time: the iteration that reaches that
 //     level knows the time to the nanosecond.
 //  3. Without a timeline the iterations shown are what is in view.
-func (s *scene) inView(kind string) height {
+func (s *scene) inView(kind align.LevelKind) height {
 	v := s.view
-	if lv := s.level(kind); lv != nil && lv.Peak > 0 && v.from <= lv.PeakAt && lv.PeakAt <= v.to && (v.timeline || v.holds(lv.PeakAt)) {
+	if lv := s.track.Level(kind); lv != nil && lv.Peak > 0 && v.from <= lv.PeakAt && lv.PeakAt <= v.to && (v.timeline || v.holds(lv.PeakAt)) {
 		return height{lv.Peak, lv.PeakAt, true}
 	}
 	if !v.timeline {
@@ -163,7 +153,7 @@ func (s *scene) inView(kind string) height {
 		return h
 	}
 	for _, it := range v.its {
-		if m := useOf(&it.Use, kind); m != nil && m.Peak == h.bytes && m.PeakAt >= h.at && v.from <= m.PeakAt && m.PeakAt <= v.to {
+		if m := it.Level(kind); m != nil && m.Peak == h.bytes && m.PeakAt >= h.at && v.from <= m.PeakAt && m.PeakAt <= v.to {
 			return height{h.bytes, m.PeakAt, true}
 		}
 	}
@@ -171,7 +161,7 @@ func (s *scene) inView(kind string) height {
 }
 
 // inTimeline is the highest level of a kind on the curve of the timeline.
-func (s *scene) inTimeline(kind string) height {
+func (s *scene) inTimeline(kind align.LevelKind) height {
 	v, c := s.view, curveOf(s.time, kind)
 	if c == nil {
 		return height{}
@@ -189,10 +179,10 @@ func (s *scene) inTimeline(kind string) height {
 }
 
 // inIterations is the highest level of a kind within the iterations shown.
-func (v *view) inIterations(kind string) height {
+func (v *view) inIterations(kind align.LevelKind) height {
 	var h height
 	for _, it := range v.its {
-		if m := useOf(&it.Use, kind); m != nil && (!h.known || m.Peak > h.bytes) {
+		if m := it.Level(kind); m != nil && (!h.known || m.Peak > h.bytes) {
 			h = height{m.Peak, m.PeakAt, true}
 		}
 	}

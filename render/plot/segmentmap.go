@@ -210,9 +210,4 @@ func failureText(f *align.Holding) string {
 	return s + "."
 }
 
-func counted(n int, name string) string {
-	if n != 1 {
-		name += "s"
-	}
-	return thousands(int64(n)) + " " + name
-}
+func counted(n int, name string) string { return wording.Count(n) + " " + wording.Noun(n, name) }

@@ -130,7 +130,7 @@ func (p *settingsPanel) at(event int32) int64 {
 
 // reserved is the level of a setting as a curve.
 func (p *settingsPanel) reserved(s *align.Setting) *align.Curve {
-	c := &align.Curve{Kind: "reserved"}
+	c := &align.Curve{Kind: align.LevelReserved}
 	for _, pt := range s.Curve {
 		if pt.Event < 0 {
 			c.Before = pt.Reserved
@@ -144,7 +144,7 @@ func (p *settingsPanel) reserved(s *align.Setting) *align.Curve {
 // allocated is what tensors held in the recorded run.
 func (p *settingsPanel) allocated() *align.Curve {
 	r := p.wi.Replay
-	c := &align.Curve{Kind: "allocated", Before: r.StartAllocated}
+	c := &align.Curve{Kind: align.LevelAllocated, Before: r.StartAllocated}
 	last := int64(math.MinInt64)
 	for i := range r.Steps {
 		s := &r.Steps[i]

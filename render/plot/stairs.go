@@ -17,7 +17,7 @@ type column struct {
 
 // stairs is a curve brought to pixel columns. However many events fall into a column, its lowest and highest level stay.
 type stairs struct {
-	kind      string
+	kind      align.LevelKind
 	before    int64 // level at the left edge
 	columns   []column
 	low, high int64 // lowest and highest level in view

@@ -38,7 +38,7 @@ type steadyPanel struct {
 func newSteady(s *scene, c *canvas.Canvas, width, height canvas.Length) *steadyPanel {
 	it := s.view.its[s.view.big]
 	p := &steadyPanel{scene: s, it: it, spans: s.spansOf(it), scale: canvas.Linear(it.Start, it.End)}
-	p.device, p.reserved = curveOf(s.big, "device"), curveOf(s.big, "reserved")
+	p.device, p.reserved = curveOf(s.big, align.LevelDevice), curveOf(s.big, align.LevelReserved)
 	for _, sp := range p.spans {
 		p.depth = max(p.depth, sp.Depth)
 	}

@@ -17,7 +17,7 @@ const (
 type synth struct {
 	rep    *findings.Report
 	track  *align.Track
-	events map[string][]event // by kind, in time order
+	events map[align.LevelKind][]event // by kind, in time order
 }
 
 type event struct {
@@ -34,16 +34,16 @@ func newSynth(name string) *synth {
 			Tracks:    []*align.Track{t},
 		}},
 		track:  t,
-		events: map[string][]event{},
+		events: map[align.LevelKind][]event{},
 	}
 }
 
-func (s *synth) add(kind string, t, delta int64) {
+func (s *synth) add(kind align.LevelKind, t, delta int64) {
 	s.events[kind] = append(s.events[kind], event{t, delta})
 }
 
 // at is the level just before t.
-func (s *synth) at(kind string, t int64) int64 {
+func (s *synth) at(kind align.LevelKind, t int64) int64 {
 	level := int64(0)
 	for _, e := range s.events[kind] {
 		if e.t < t {
@@ -89,7 +89,7 @@ func (s *synth) iteration(index int, a, b int64, warm, cut bool, phases ...phase
 // finish fills the levels in.
 func (s *synth) finish() *synth {
 	s.track.Levels = nil
-	for _, kind := range []string{"device", "managed", "pinned"} {
+	for _, kind := range []align.LevelKind{align.LevelDevice, align.LevelManaged, align.LevelPinned} {
 		ev := s.events[kind]
 		sort.SliceStable(ev, func(i, j int) bool { return ev[i].t < ev[j].t })
 		if len(ev) == 0 && kind != "device" {
@@ -123,7 +123,7 @@ func (s *synth) curves(windows []align.Window) [][]align.Curve {
 	var out [][]align.Curve
 	for _, w := range windows {
 		var set []align.Curve
-		for _, kind := range []string{"device", "managed", "pinned", "pool size", "pool used"} {
+		for _, kind := range []align.LevelKind{"device", "managed", "pinned", "pool size", "pool used"} {
 			ev := s.events[kind]
 			if len(ev) == 0 && kind != "device" {
 				continue

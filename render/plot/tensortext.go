@@ -11,7 +11,7 @@ import (
 
 // tensorPeak says how high each of the three levels comes, and what lies between them.
 func (t *captionText) tensorPeak(device *align.Level) string {
-	alloc, reserved := t.level("allocated"), t.level("reserved")
+	alloc, reserved := t.track.Level(align.LevelAllocated), t.track.Level(align.LevelReserved)
 	if alloc == nil || reserved == nil {
 		return ""
 	}
@@ -24,7 +24,7 @@ func (t *captionText) tensorPeak(device *align.Level) string {
 	if device.Partial {
 		s += "at least "
 	}
-	return s + wording.Bytes(device.Peak) + t.ofCard(device.Peak) + "." + t.inViewText("allocated", "tensors hold ")
+	return s + wording.Bytes(device.Peak) + t.ofCard(device.Peak) + "." + t.inViewText(align.LevelAllocated, "tensors hold ")
 }
 
 // holders says what the tensors at the peak are, and what memory is none of PyTorch's.
@@ -170,15 +170,6 @@ func (t *captionText) theory() string {
 			return s + " (measured: " + wording.Bytes(m) + ")"
 		}
 	}
-	return fmt.Sprintf("Theory, %s parameters (%s, %s): %s, %s, %s.", thousands(th.Params), th.DType, th.Optimizer,
+	return fmt.Sprintf("Theory, %s parameters (%s, %s): %s, %s, %s.", wording.Count(th.Params), th.DType, th.Optimizer,
 		part("they take", "parameter", th.Parameter), part("gradients", "gradient", th.Gradient), part("optimizer state", "optimizer state", th.State))
-}
-
-// thousands writes n with commas.
-func thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

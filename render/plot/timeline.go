@@ -47,7 +47,7 @@ func newTimeline(s *scene, c *canvas.Canvas, width canvas.Length) *timeline {
 // lines are those of the levels, without the one that is the top of the stack, and without empty ones.
 func (t *timeline) lines(c *canvas.Canvas, width canvas.Length) levels {
 	return t.scene.levels(t.time, t.scale, c.Across(width), func(s *stairs) bool {
-		return !(t.stack != nil && s.kind == t.view.level) && (s.kind == "device" || s.high > 0)
+		return !(t.stack != nil && s.kind == t.view.level) && (s.kind == align.LevelDevice || s.high > 0)
 	})
 }
 
@@ -167,7 +167,7 @@ func (t *timeline) drawLines(c *canvas.Canvas, a canvas.Area, stack *stacked) {
 		t.device.draw(c, a, canvas.Ink, width, nil)
 	}
 	if t.reserved != nil {
-		l := look("reserved")
+		l := look(align.LevelReserved)
 		t.reserved.draw(c, a, l.color, lineWidth, l.dashes)
 	}
 }
@@ -259,7 +259,7 @@ func (t *timeline) peakMark(c *canvas.Canvas, a canvas.Area) {
 	if s.high <= 0 {
 		return
 	}
-	label, at := t.topLabel("device", s.high, a, s.top(a))
+	label, at := t.topLabel(align.LevelDevice, s.high, a, s.top(a))
 	if s.flat() && t.view.partial() {
 		label = "flat at " + wording.Bytes(s.high)
 	}
@@ -271,8 +271,8 @@ func (t *timeline) peakMark(c *canvas.Canvas, a canvas.Area) {
 
 // topLabel names the highest level of a kind in view, its value and its place, and says where that lies on the picture; at,
 // where the time of it is not known.
-func (s *scene) topLabel(kind string, high int64, a canvas.Area, at canvas.Point) (string, canvas.Point) {
-	lv, h := s.level(kind), s.inView(kind)
+func (s *scene) topLabel(kind align.LevelKind, high int64, a canvas.Area, at canvas.Point) (string, canvas.Point) {
+	lv, h := s.track.Level(kind), s.inView(kind)
 	label := "peak "
 	switch {
 	case !h.known || h.bytes != high:

@@ -14,12 +14,12 @@ type view struct {
 	timeline, iterations, steady bool // the panels that there are
 	segments                     bool // a picture of its own
 
-	from, to int64  // ns; the timeline's stretch
-	fixed    bool   // the user chose it; otherwise it shrinks to where the data are
-	chosen   bool   // by time, not by iterations
-	columns  int    // pixel columns over the whole picture
-	stack    string // what the tensors are stacked by: "category", "phase", "kind"; empty for no stack
-	level    string // "allocated" where the picture is about what tensors hold; empty for the device level
+	from, to int64           // ns; the timeline's stretch
+	fixed    bool            // the user chose it; otherwise it shrinks to where the data are
+	chosen   bool            // by time, not by iterations
+	columns  int             // pixel columns over the whole picture
+	stack    string          // what the tensors are stacked by: "category", "phase", "kind"; empty for no stack
+	level    align.LevelKind // "allocated" where the picture is about what tensors hold; empty for the device level
 	o        Options
 
 	its    []*align.Iteration // those shown, in time order
@@ -100,7 +100,7 @@ func (v *view) pickStack(rep *findings.Report, track *align.Track) error {
 		return fmt.Errorf("plot: unknown stack %q: use category, phase, kind or none", by)
 	}
 	if ten != nil && ten.From == "snapshot" && v.stacksTensors() {
-		v.level = "allocated"
+		v.level = align.LevelAllocated
 	}
 	return nil
 }
@@ -220,23 +220,10 @@ func (v *view) holds(t int64) bool {
 
 // use is the use of the level that the picture is about.
 func (v *view) use(u *align.Use) *align.MemoryUse {
-	if m := useOf(u, v.level); m != nil {
+	if m := u.Level(v.level); m != nil {
 		return m
 	}
 	return &u.Memory
-}
-
-// useOf is the use of a kind of level, the device level where that is empty; nil where it is not known.
-func useOf(u *align.Use, kind string) *align.MemoryUse {
-	if kind == "" || kind == "device" {
-		return &u.Memory
-	}
-	for i := range u.Other {
-		if u.Other[i].Level == kind {
-			return &u.Other[i].MemoryUse
-		}
-	}
-	return nil
 }
 
 // setter is the top-level phase that set an iteration's peak: "(other)" where none did.

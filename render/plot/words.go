@@ -9,23 +9,11 @@ import (
 	"unicode/utf8"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
 )
 
-// clean makes a name from a report fit to be drawn: one line, without control characters, which SVG forbids, and without
-// those that turn the direction of the text around them.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), r == 0xFFFE, r == 0xFFFF:
-			return '\uFFFD'
-		case unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
+// clean makes a name from a report fit to be drawn.
+func clean(s string) string { return wording.Picture(s) }
 
 // base is the last part of a path of this or another system.
 func base(p string) string { return path.Base(strings.ReplaceAll(p, `\`, "/")) }

@@ -8,6 +8,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/tables"
 )
 
@@ -19,9 +20,9 @@ func WriteCSV(w io.Writer, rep *findings.Report) error {
 	t := &csvTable{out: output{w: w}}
 	cols := tables.Iterations.Columns(tables.CSV)
 	for _, kind := range otherLevels(rep) {
-		cols = append(slices.Clip(cols), tables.LevelColumns(kind, strings.ReplaceAll(kind, " ", "_")+"_")...)
+		cols = append(slices.Clip(cols), tables.LevelColumns(kind, strings.ReplaceAll(string(kind), " ", "_")+"_")...)
 	}
-	if slices.ContainsFunc(rep.Tracks, HasTensorLevels) {
+	if slices.ContainsFunc(rep.Tracks, (*align.Track).HasTensorLevels) {
 		cols = append(slices.Clip(cols), tables.GapColumns()...)
 	}
 	for i := range cols {
@@ -47,7 +48,7 @@ func WriteCSV(w io.Writer, rep *findings.Report) error {
 func csvRow[R any](t *csvTable, cols []tables.Column[R], r R) {
 	for i := range cols {
 		switch c := &cols[i]; {
-		case c.Known != nil && !c.Known(r):
+		case c.Has != nil && !c.Has(r), c.Known != nil && !c.Known(r):
 			t.empty()
 		case c.Unit == tables.Origin:
 			t.text(tables.Origins[c.Int(r)])
@@ -64,8 +65,8 @@ func csvRow[R any](t *csvTable, cols []tables.Column[R], r R) {
 }
 
 // otherLevels lists the levels beside the device level that any row has, in alphabetical order.
-func otherLevels(rep *findings.Report) []string {
-	var names []string
+func otherLevels(rep *findings.Report) []align.LevelKind {
+	var names []align.LevelKind
 	add := func(u *align.Use) {
 		for i := range u.Other {
 			if !slices.Contains(names, u.Other[i].Level) {
@@ -102,29 +103,23 @@ func (t *csvTable) int(v int64) {
 	t.out.b = strconv.AppendInt(t.out.b, v, 10)
 }
 
+func (t *csvTable) bool(v bool) {
+	if v {
+		t.int(1)
+	} else {
+		t.int(0)
+	}
+}
+
 func (t *csvTable) real(v float64) {
 	t.empty()
 	t.out.b = strconv.AppendFloat(t.out.b, v, 'f', -1, 64)
 }
 
-// text writes a name. What a terminal would obey is escaped, as in text output: CSV goes to a terminal too.
+// text writes a name, or a head.
 func (t *csvTable) text(s string) {
 	t.empty()
-	guard := s != "" && strings.IndexByte("=+-@\t\r\n", s[0]) >= 0
-	s = clean(s)
-	quote := strings.ContainsAny(s, ",\"\r\n") || s != "" && (s[0] == ' ' || s[len(s)-1] == ' ')
-	if quote {
-		t.out.b = append(t.out.b, '"')
-	}
-	if guard {
-		t.out.b = append(t.out.b, '\'')
-	}
-	if quote {
-		t.out.b = append(t.out.b, strings.ReplaceAll(s, `"`, `""`)...)
-		t.out.b = append(t.out.b, '"')
-	} else {
-		t.out.b = append(t.out.b, s...)
-	}
+	t.out.b = wording.AppendCSV(t.out.b, s)
 }
 
 func (t *csvTable) end() {

@@ -5,11 +5,11 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 // Info is what a report holds, for a user who asks why something is missing or what could be asked of it. It can be
@@ -95,7 +95,7 @@ func WriteInfo(w io.Writer, info *Info, width int, color bool) error {
 	if len(info.Settings) > 0 {
 		p.head("Recorded with")
 		for _, s := range info.Settings {
-			p.para("  "+cut(clean(s.Name), p.width/2)+"  ", s.Value)
+			p.para("  "+wording.Cut(wording.Terminal(s.Name), p.width/2)+"  ", s.Value)
 		}
 	}
 	p.processes(info)
@@ -121,8 +121,8 @@ func WriteInfo(w io.Writer, info *Info, width int, color bool) error {
 				enums++
 				continue
 			}
-			name.cells = append(name.cells, clean(t.Name))
-			rows.cells = append(rows.cells, countText(t.Rows))
+			name.cells = append(name.cells, wording.Terminal(t.Name))
+			rows.cells = append(rows.cells, wording.Count(t.Rows))
 			cols.cells = append(cols.cells, strconv.Itoa(t.Columns))
 		}
 		p.table(tab, nil)
@@ -148,10 +148,10 @@ func (p *printer) contents(info *Info) {
 	state := tab.add(column{head: "collected", left: true})
 	rows := tab.add(column{head: "rows"})
 	for _, c := range info.Contents {
-		name.cells = append(name.cells, clean(c.Name))
+		name.cells = append(name.cells, wording.Terminal(c.Name))
 		if c.Collected {
 			state.cells = append(state.cells, "yes")
-			rows.cells = append(rows.cells, countText(c.Rows))
+			rows.cells = append(rows.cells, wording.Count(c.Rows))
 		} else {
 			state.cells = append(state.cells, "no")
 			rows.cells = append(rows.cells, "n/a")
@@ -160,7 +160,7 @@ func (p *printer) contents(info *Info) {
 	p.table(tab, nil)
 	for _, c := range info.Contents {
 		if !c.Collected && c.How != "" {
-			p.para("  "+p.paint(yellow, clean(c.Name)+": "), c.How)
+			p.para("  "+p.paint(yellow, wording.Terminal(c.Name)+": "), c.How)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (p *printer) processes(info *Info) {
 	calls := tab.add(column{head: "API calls", rank: 4})
 	for _, r := range info.Processes {
 		pid.cells = append(pid.cells, strconv.FormatInt(r.PID, 10))
-		name.cells = append(name.cells, clean(r.Name))
+		name.cells = append(name.cells, wording.Terminal(r.Name))
 		s := ""
 		if r.Rank >= 0 {
 			s = strconv.FormatInt(r.Rank, 10)
@@ -192,9 +192,9 @@ func (p *printer) processes(info *Info) {
 			ds = append(ds, strconv.FormatInt(d, 10))
 		}
 		devices.cells = append(devices.cells, strings.Join(ds, ", "))
-		memory.cells = append(memory.cells, known(r.MemoryEvents >= 0, countText(r.MemoryEvents)))
-		kernels.cells = append(kernels.cells, known(r.Kernels >= 0, countText(r.Kernels)))
-		calls.cells = append(calls.cells, known(r.Calls >= 0, countText(r.Calls)))
+		memory.cells = append(memory.cells, known(r.MemoryEvents >= 0, wording.Count(r.MemoryEvents)))
+		kernels.cells = append(kernels.cells, known(r.Kernels >= 0, wording.Count(r.Kernels)))
+		calls.cells = append(calls.cells, known(r.Calls >= 0, wording.Count(r.Calls)))
 	}
 	p.table(tab, nil)
 }
@@ -212,10 +212,10 @@ func (p *printer) devices(info *Info) {
 	uuid := tab.add(column{head: "uuid", left: true, rank: 3})
 	for _, d := range info.Devices {
 		id.cells = append(id.cells, strconv.FormatInt(d.ID, 10))
-		name.cells = append(name.cells, clean(d.Name))
+		name.cells = append(name.cells, wording.Terminal(d.Name))
 		total.cells = append(total.cells, known(d.TotalMemory > 0, wording.Bytes(d.TotalMemory)))
-		bus.cells = append(bus.cells, clean(d.Bus))
-		uuid.cells = append(uuid.cells, clean(d.UUID))
+		bus.cells = append(bus.cells, wording.Terminal(d.Bus))
+		uuid.cells = append(uuid.cells, wording.Terminal(d.UUID))
 	}
 	p.table(tab, nil)
 }
@@ -228,7 +228,7 @@ func (p *printer) families(info *Info) {
 	for i := range info.Iterations {
 		it := &info.Iterations[i]
 		t := align.Track{IterationsFrom: it.IterationsFrom}
-		p.para(fmt.Sprintf("  process %d, device %d: ", it.PID, it.Device), IterationsFromText(&t))
+		p.para(fmt.Sprintf("  process %d, device %d: ", it.PID, it.Device), phrase.IterationsFrom(&t))
 	}
 	if len(info.Families) == 0 {
 		return
@@ -251,14 +251,14 @@ func (p *printer) families(info *Info) {
 			s = "▶"
 		}
 		mark.cells = append(mark.cells, s)
-		pattern.cells = append(pattern.cells, clean(f.Pattern))
+		pattern.cells = append(pattern.cells, wording.Terminal(f.Pattern))
 		count.cells = append(count.cells, strconv.Itoa(f.Count))
-		domain.cells = append(domain.cells, clean(f.Domain))
+		domain.cells = append(domain.cells, wording.Terminal(f.Domain))
 		pid.cells = append(pid.cells, strconv.FormatInt(f.PID, 10))
 		tid.cells = append(tid.cells, strconv.FormatInt(f.TID, 10))
 		total.cells = append(total.cells, wording.Duration(f.Total))
 		launches.cells = append(launches.cells, strconv.FormatFloat(f.Launches*100, 'f', 1, 64)+" %")
-		why.cells = append(why.cells, clean(f.Why))
+		why.cells = append(why.cells, wording.Terminal(f.Why))
 	}
 	p.table(tab, nil)
 	if n := len(info.Families) - infoFamilies; n > 0 {
@@ -362,12 +362,4 @@ func WriteInfoJSON(w io.Writer, info *Info) error {
 	e.remarks(info.Findings, info.Warnings)
 	e.raw("}\n")
 	return e.out.close()
-}
-
-// Date is a time since 1970 in nanoseconds as a date and time of day in UTC; empty for 0, which stands for unknown.
-func Date(utc int64) string {
-	if utc == 0 {
-		return ""
-	}
-	return time.Unix(0, utc).UTC().Format("2006-01-02 15:04:05.000 UTC")
 }

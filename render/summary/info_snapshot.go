@@ -51,7 +51,7 @@ func (p *printer) snapshot(s *SnapshotInfo) {
 	p.para("  ", s.File+size)
 	p.para("  allocator settings: ", s.Settings)
 	if s.Annotations > 0 {
-		p.para("  ", countText(int64(s.Annotations))+" marks that PyTorch left itself, such as optimizer steps")
+		p.para("  ", wording.Count(s.Annotations)+" marks that PyTorch left itself, such as optimizer steps")
 	}
 	tab := &textTable{}
 	device := tab.add(column{head: "device"})
@@ -67,15 +67,15 @@ func (p *printer) snapshot(s *SnapshotInfo) {
 	for i := range s.Devices {
 		d := &s.Devices[i]
 		device.cells = append(device.cells, strconv.Itoa(d.Device))
-		entries.cells = append(entries.cells, countText(int64(d.Entries)))
+		entries.cells = append(entries.cells, wording.Count(d.Entries))
 		over.cells = append(over.cells, known(d.To > 0, wording.Duration(d.To-d.From)))
 		ok := d.Trouble == ""
-		blocks.cells = append(blocks.cells, known(ok, countText(int64(d.Blocks))))
-		segments.cells = append(segments.cells, known(ok, countText(int64(d.Segments))))
+		blocks.cells = append(blocks.cells, known(ok, wording.Count(d.Blocks)))
+		segments.cells = append(segments.cells, known(ok, wording.Count(d.Segments)))
 		reserved.cells = append(reserved.cells, known(ok, wording.Bytes(d.Reserved)))
 		allocated.cells = append(allocated.cells, known(ok, wording.Bytes(d.Allocated)))
 		peak.cells = append(peak.cells, known(ok, wording.Bytes(d.Peak)))
-		failed.cells = append(failed.cells, known(ok, countText(int64(d.Failures))))
+		failed.cells = append(failed.cells, known(ok, wording.Count(d.Failures)))
 		m := "none"
 		if d.Match != nil {
 			m = fmt.Sprintf("process %d, device %d", d.Match.PID, d.Match.Device)

@@ -8,6 +8,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/render/internal/sample"
+	"nsysmem/render/phrase"
 )
 
 func sampleInfo() *Info {
@@ -15,7 +16,7 @@ func sampleInfo() *Info {
 	return &Info{
 		Source: rep.Source, Size: 802_816,
 		Contents: []Content{{Name: "device memory", Collected: true, Rows: 418_000}, {Name: "NVTX ranges", Collected: true},
-			{Name: "GPU kernels", How: Missing(align.Collected{})[2].How}},
+			{Name: "GPU kernels", How: phrase.Missing(align.Collected{})[2].How}},
 		Tables:     []InfoTable{{"CUDA_GPU_MEMORY_USAGE_EVENTS", 418_000, 16}, {"ENUM_CUDA_MEM_KIND", 8, 3}, {"x\x1b[2J", 1, 2}},
 		Settings:   []Setting{{"CUDA graph tracing", "Node"}},
 		Processes:  []Process{{PID: 734, Name: "python3", Rank: -1, Devices: []int64{0, 1}, Kernels: -1, MemoryEvents: 418_000, Calls: 1_792_400}},

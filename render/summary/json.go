@@ -8,6 +8,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/tables"
 )
 
@@ -20,7 +21,7 @@ const Schema = "nsysmem.summary/1"
 // The object is written as it goes, each phase on a line of its own, so that a report with a million phase rows costs
 // one buffer beside itself. The error is the writer's.
 func WriteJSON(w io.Writer, rep *findings.Report) error {
-	e := &encoder{out: output{w: w}, c: rep.Collected}
+	e := &encoder{out: output{w: w}, c: rep.Collected, rep: rep.Report}
 	e.raw("{\"schema\":")
 	e.text(Schema)
 	e.raw(",\n\"report\":")
@@ -42,13 +43,14 @@ func WriteJSON(w io.Writer, rep *findings.Report) error {
 type encoder struct {
 	out output
 	c   align.Collected
+	rep *align.Report // nil where something other than a report is written
 }
 
 func (e *encoder) raw(s string) { e.out.b = append(e.out.b, s...) }
 
 func (e *encoder) int(v int64) { e.out.b = strconv.AppendInt(e.out.b, v, 10) }
 
-func (e *encoder) text(s string) { e.out.b = appendJSONString(e.out.b, s) }
+func (e *encoder) text(s string) { e.out.b = wording.AppendJSON(e.out.b, s) }
 
 func (e *encoder) bool(v bool) { e.out.b = strconv.AppendBool(e.out.b, v) }
 
@@ -179,24 +181,15 @@ func (e *encoder) track(t *align.Track, families []align.Family) {
 	step := &tables.Step{Collected: &e.c, Track: t}
 	for i := range t.Iterations {
 		e.next(i, "\n  ")
-		step.Iteration = &t.Iterations[i]
+		step.Iteration, step.Phase = &t.Iterations[i], nil
 		e.iteration(step)
 	}
 	e.raw("],\n \"phases\":[")
-	for i := range t.Phases {
-		e.next(i, "\n  ")
-		e.phaseStat(&t.Phases[i])
-	}
+	each(e, t, t.Phases, e.phaseStat)
 	e.raw("],\n \"ranges\":[")
-	for i := range t.Ranges {
-		e.next(i, "\n  ")
-		e.rangeUse(&t.Ranges[i])
-	}
+	each(e, t, t.Ranges, e.rangeUse)
 	e.raw("],\n \"failed_allocs\":[")
-	for i := range t.Failed {
-		e.next(i, "\n  ")
-		e.failed(t, &t.Failed[i])
-	}
+	each(e, t, t.Failed, e.failed)
 	e.raw("],\n \"attribution\":")
 	e.attribution(&t.Attribution)
 	e.tensors(t)
@@ -205,29 +198,27 @@ func (e *encoder) track(t *align.Track, families []align.Family) {
 	e.raw("}}")
 }
 
+// each writes the elements of an array, items of a track.
+func each[T any](e *encoder, t *align.Track, items []T, write func(*tables.Row[T])) {
+	r := &tables.Row[T]{Report: e.rep, Track: t}
+	for i := range items {
+		r.Item = &items[i]
+		e.next(i, "\n  ")
+		write(r)
+	}
+}
+
 func (e *encoder) levels(t *align.Track) {
 	e.raw("{")
 	if !e.c.Memory {
 		e.raw("}")
 		return
 	}
-	for i := range t.Levels {
-		l := &t.Levels[i]
+	for i, r := range tables.LevelRows(e.rep, t)[:len(t.Levels)] {
 		e.next(i, "\n  ")
-		e.text(l.Kind)
+		e.text(r.Item.Kind)
 		e.raw(":{")
-		e.intField("peak_bytes", l.Peak)
-		e.intField("peak_at_ns", l.PeakAt)
-		e.intField("end_bytes", l.End)
-		e.intField("baseline_bytes", l.Baseline)
-		e.intField("allocs", l.Allocs)
-		e.intField("alloc_bytes", l.AllocBytes)
-		e.intField("frees", l.Frees)
-		e.intField("free_bytes", l.FreeBytes)
-		e.intField("unmatched_frees", l.UnmatchedFrees)
-		e.countField("failed_allocs", l.FailedAllocs, e.c.API)
-		e.intField("lost_frees", l.LostFrees)
-		e.boolField("partial", l.Partial)
+		members(e, tables.Levels.Columns(tables.JSON), r)
 		e.raw("}")
 	}
 	if p := t.Pool; p != nil {
@@ -252,7 +243,7 @@ func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 	if f.How == "" {
 		e.text("none")
 	} else {
-		e.text(f.How)
+		e.text(string(f.How))
 	}
 	e.textFieldOrNull("pattern", f.Pattern)
 	e.floatField("confidence", f.Confidence)
@@ -302,14 +293,13 @@ func (e *encoder) iteration(step *tables.Step) {
 	e.raw(",")
 	e.use(&step.Iteration.Use, true)
 	e.raw(`,"phases":[`)
-	phase := *step
 	for i := range step.Iteration.Phases {
-		phase.Phase = &step.Iteration.Phases[i]
+		step.Phase = &step.Iteration.Phases[i]
 		e.next(i, "\n   ")
 		e.raw("{")
-		members(e, tables.PhaseRows.Columns(tables.JSON), &phase)
+		members(e, tables.PhaseRows.Columns(tables.JSON), step)
 		e.raw(",")
-		e.use(&phase.Phase.Use, true)
+		e.use(&step.Phase.Use, true)
 		e.raw("}")
 	}
 	e.raw("]}")
@@ -324,7 +314,7 @@ func members[R any](e *encoder, cols []tables.Column[R], r R) {
 		}
 		e.key(c.Head)
 		switch {
-		case c.Known != nil && !c.Known(r):
+		case c.Has != nil && !c.Has(r), c.Known != nil && !c.Known(r):
 			e.raw("null")
 		case c.Unit == tables.Origin:
 			e.text(tables.Origins[c.Int(r)])
@@ -340,62 +330,27 @@ func members[R any](e *encoder, cols []tables.Column[R], r R) {
 	}
 }
 
-func (e *encoder) from(inferred bool) {
-	if inferred {
-		e.textField("from", "inferred")
-	} else {
-		e.textField("from", "nvtx")
-	}
-}
-
-func (e *encoder) phaseStat(p *align.PhaseStat) {
+func (e *encoder) phaseStat(r *tables.Row[align.PhaseStat]) {
 	e.raw("{")
-	e.textField("path", p.Path)
-	e.textField("name", p.Name)
-	e.intField("depth", int64(p.Depth))
-	e.from(p.Inferred)
-	e.intField("iterations", int64(p.Iterations))
-	e.intField("calls", int64(p.Calls))
-	e.intField("duration_ns", p.DurationNS)
+	members(e, tables.Phases.Columns(tables.JSON), r)
 	e.raw(`,"median":{`)
-	e.use(&p.Median, false)
+	e.use(&r.Item.Median, false)
 	e.raw(`},"max":{`)
-	e.use(&p.Max, false)
+	e.use(&r.Item.Max, false)
 	e.raw("}}")
 }
 
-func (e *encoder) rangeUse(r *align.RangeUse) {
+func (e *encoder) rangeUse(r *tables.Row[align.RangeUse]) {
 	e.raw("{")
-	e.textField("name", r.Name)
-	e.textFieldOrNull("domain", r.Domain)
-	e.intFieldOrNull("tid", r.TID)
-	e.intField("calls", int64(r.Calls))
-	e.intField("start_ns", r.Start)
-	e.intField("end_ns", r.End)
-	e.intField("duration_ns", r.Duration)
-	e.boolField("open", r.Open)
-	e.intField("contains_iterations", int64(r.Contains))
+	members(e, tables.Ranges.Columns(tables.JSON), r)
 	e.raw(",")
-	e.use(&r.Use, true)
+	e.use(&r.Item.Use, true)
 	e.raw("}")
 }
 
-func (e *encoder) failed(t *align.Track, f *align.FailedAlloc) {
+func (e *encoder) failed(r *tables.Row[align.FailedAlloc]) {
 	e.raw("{")
-	e.intField("time_ns", f.Time)
-	e.intField("duration_ns", f.Duration)
-	e.intFieldOrNull("tid", f.TID)
-	e.textFieldOrNull("call", f.Call)
-	e.intField("return", f.Return)
-	if it := iterationAt(t, f.Iteration); it != nil {
-		e.intField("iteration", int64(it.Index))
-		e.textField("iteration_name", it.Name)
-	} else {
-		e.raw(`,"iteration":null,"iteration_name":null`)
-	}
-	e.textFieldOrNull("phase", f.Phase)
-	e.textFieldOrNull("range", f.Range)
-	e.countField("level_bytes", f.Level, e.c.Memory && f.Level >= 0)
+	members(e, tables.Failures.Columns(tables.JSON), r)
 	e.raw("}")
 }
 
@@ -421,18 +376,18 @@ func (e *encoder) use(u *align.Use, timed bool) {
 	for i := range u.Other {
 		o := &u.Other[i]
 		e.raw(",")
-		e.text(o.Level)
+		e.text(string(o.Level))
 		e.raw(":")
 		e.memory(&o.MemoryUse, timed)
 	}
-	if unused, outside, ok := LevelGaps(u); ok && timed {
+	if unused, outside, ok := u.Gaps(); ok && timed {
 		e.raw(`,"gaps":{"unused_end_bytes":`)
 		e.int(unused)
 		e.intField("outside_end_bytes", outside)
 		e.raw("}")
 	}
 	e.key("gpu")
-	if (e.c.Kernels || e.c.Copies) {
+	if e.c.Kernels || e.c.Copies {
 		figures(e, &u.GPU, tables.GPU, true)
 	} else {
 		e.raw("null")
@@ -501,15 +456,7 @@ func (e *encoder) finding(f *findings.Finding) {
 		if err != nil {
 			v = []byte("null")
 		}
-		e.out.b = appendShown(e.out.b, v)
+		e.out.b = wording.AppendShownJSON(e.out.b, v)
 	}
 	e.raw("}}")
-}
-
-// iterationAt is the iteration at a place of the track; nil for -1 and whatever else is no place.
-func iterationAt(t *align.Track, place int) *align.Iteration {
-	if place < 0 || place >= len(t.Iterations) {
-		return nil
-	}
-	return &t.Iterations[place]
 }

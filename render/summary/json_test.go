@@ -11,6 +11,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
 )
 
@@ -150,29 +151,13 @@ func TestJSONHostile(t *testing.T) {
 		}
 	}
 	for _, c := range string(b) {
-		if c != '\n' && steers(c) {
+		if c != '\n' && wording.Steers(c) {
 			t.Fatalf("%q reaches the terminal", c)
 		}
 	}
 	if got := at(t, v, "findings", 0, "evidence", "nan"); got != nil {
 		t.Errorf("evidence = %v", got)
 	}
-}
-
-func FuzzJSONString(f *testing.F) {
-	for _, s := range sample.Hostile {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		b := appendJSONString(nil, s)
-		var got string
-		if err := json.Unmarshal(b, &got); err != nil {
-			t.Fatalf("%q: %v", b, err)
-		}
-		if want := string([]rune(s)); got != want {
-			t.Fatalf("%q came back as %q", s, got)
-		}
-	})
 }
 
 type failing struct{ n int }

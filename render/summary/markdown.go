@@ -3,12 +3,12 @@ package summary
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
 )
 
@@ -16,31 +16,31 @@ import (
 // iterations are thinned as in WriteText. The error is the writer's.
 func WriteMarkdown(w io.Writer, rep *findings.Report) error {
 	m := &markdown{out: output{w: w}, c: rep.Collected}
-	m.line("# " + md(rep.Source.Path))
+	m.line("# " + wording.Markdown(rep.Source.Path))
 	m.line("")
 	if s := &rep.Source; s.NsysVersion != "" {
-		m.line(md("Nsight Systems " + s.NsysVersion + ", " + wording.Duration(s.Duration()) + " recorded."))
+		m.line(wording.Markdown("Nsight Systems " + s.NsysVersion + ", " + wording.Duration(s.Duration()) + " recorded."))
 	} else {
-		m.line(md(wording.Duration(s.Duration()) + " recorded."))
+		m.line(wording.Markdown(wording.Duration(s.Duration()) + " recorded."))
 	}
-	for _, g := range Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		m.line("")
-		m.line("**Not collected: " + md(g.What) + ".** " + md(g.Cost+"; "+g.How) + ".")
+		m.line("**Not collected: " + wording.Markdown(g.What) + ".** " + wording.Markdown(g.Cost+"; "+g.How) + ".")
 	}
 	for _, t := range rep.Tracks {
 		m.track(rep, t)
 	}
-	for _, s := range Together(rep) {
+	for _, s := range phrase.Together(rep) {
 		m.line("")
-		m.line(md(s) + ".")
+		m.line(wording.Markdown(s) + ".")
 	}
 	if len(rep.Findings) > 0 {
 		m.head(2, "Findings")
 		for i := range rep.Findings {
 			f := &rep.Findings[i]
-			s := "- **" + md(string(f.Severity)) + "**: " + md(f.Text)
+			s := "- **" + wording.Markdown(string(f.Severity)) + "**: " + wording.Markdown(f.Text)
 			if f.Advice != "" {
-				s += " → " + md(f.Advice)
+				s += " → " + wording.Markdown(f.Advice)
 			}
 			m.line(s)
 		}
@@ -48,7 +48,7 @@ func WriteMarkdown(w io.Writer, rep *findings.Report) error {
 	if len(rep.Warnings) > 0 {
 		m.head(2, "Warnings")
 		for i := range rep.Warnings {
-			m.line("- " + md(rep.Warnings[i].Text) + " (" + md(rep.Warnings[i].Code) + ")")
+			m.line("- " + wording.Markdown(rep.Warnings[i].Text) + " (" + wording.Markdown(rep.Warnings[i].Code) + ")")
 		}
 	}
 	return m.out.close()
@@ -93,9 +93,11 @@ func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps m
 		line[i] = cols[i].Head
 	}
 	m.row(line...)
+	// Texts that lead stand flush left; a note behind the figures keeps to their side.
+	left := true
 	for i := range cols {
 		line[i] = "---:"
-		if cols[i].Unit.Left() {
+		if left = left && cols[i].Unit.Left(); left {
 			line[i] = "---"
 		}
 	}
@@ -107,14 +109,9 @@ func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps m
 			m.row(line...)
 		}
 		for i := range cols {
-			cell := cols[i].Cell(r)
-			switch {
-			case !cell.Known && cols[i].Blank:
-				line[i] = ""
-			case cell.Known && cols[i].Unit.Left():
-				line[i] = md(cell.Read())
-			default:
-				line[i] = cell.Read()
+			line[i] = cols[i].Cell(r).Read()
+			if cols[i].Unit.Left() {
+				line[i] = wording.Markdown(line[i])
 			}
 		}
 		m.row(line...)
@@ -124,23 +121,13 @@ func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps m
 func (m *markdown) bytes(v int64) string { return known(m.c.Memory, wording.Bytes(v)) }
 
 func (m *markdown) track(rep *findings.Report, t *align.Track) {
-	m.head(2, md(TrackName(t)))
+	m.head(2, wording.Markdown(phrase.Track(t)))
 	if m.c.Memory {
-		m.begin(2, "Memory traced", "Peak in", "Peak", "End", "Allocs", "Frees", "Failed")
-		for i := range t.Levels {
-			l := &t.Levels[i]
-			it, phase := PeakPlace(t, l)
-			m.row(md(l.Kind), md(placeText(it, phase)), wording.Bytes(l.Peak), wording.Bytes(l.End), countText(l.Allocs), countText(l.Frees),
-				known(m.c.API, countText(l.FailedAllocs)))
-		}
-		if p := t.Pool; p != nil {
-			m.row("pool size", "", wording.Bytes(p.PeakSize), wording.Bytes(p.EndSize), "", "", "")
-			m.row("pool used", "", wording.Bytes(p.PeakUsed), wording.Bytes(p.EndUsed), "", "", "")
-		}
+		markdownTable(m, tables.Levels.Columns(tables.Markdown), tables.LevelRows(rep.Report, t), nil)
 		m.inferred(t)
 		m.line("")
 	}
-	m.line("Iterations: " + md(IterationsFromText(t)))
+	m.line("Iterations: " + wording.Markdown(phrase.IterationsFrom(t)))
 	if len(t.Iterations) > 0 {
 		m.head(3, "Iterations")
 		show := thin(t.Iterations, textIterations)
@@ -153,61 +140,15 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	}
 	if len(t.Phases) > 0 {
 		m.head(3, "Phases over steady iterations")
-		m.begin(1, "Phase", "Iterations", "Calls", "Net (median)", "Need (median)", "Need (max)", "Peak (max)", "Time (median)", "Kernels", "Kernel time")
-		for i := range t.Phases {
-			p := &t.Phases[i]
-			name := md(p.Path)
-			if p.Inferred {
-				name += " (inferred)"
-			}
-			m.row(name, strconv.Itoa(p.Iterations), strconv.Itoa(p.Calls), known(m.c.Memory, wording.SignedBytes(p.Median.Memory.Net)),
-				m.bytes(p.Median.Memory.Need), m.bytes(p.Max.Memory.Need), m.bytes(p.Max.Memory.Peak), wording.Duration(p.DurationNS),
-				known(m.c.Kernels, countText(p.Median.GPU.Kernels)), known(m.c.Kernels, wording.Duration(p.Median.GPU.KernelNS)))
-		}
+		markdownTable(m, tables.Phases.Columns(tables.Markdown), tables.RowsOf(rep.Report, t, t.Phases, places(len(t.Phases))), nil)
 	}
 	m.tensors(rep, t)
 	if len(t.Failed) > 0 {
 		m.head(3, fmt.Sprintf("Failed allocations (%d)", len(t.Failed)))
-		m.begin(3, "Call", "Returned", "In", "At", "Traced then")
-		rows, left := failedRows(len(t.Failed))
-		for n, i := range rows {
-			if n > 0 && rows[n-1] != i-1 {
-				m.row(fmt.Sprintf("… %s more", countText(int64(left))), "", "", "", "")
-			}
-			f := &t.Failed[i]
-			m.row(md(f.Call), ReturnText(f.Return), md(failedPlace(t, f)), wording.Duration(f.Time-rep.Source.Start), known(m.c.Memory && f.Level >= 0, wording.Bytes(f.Level)))
-		}
+		show := thinFailed(len(t.Failed))
+		markdownTable(m, tables.Failures.Columns(tables.Markdown), tables.RowsOf(rep.Report, t, t.Failed, show.rows), show.gaps())
 		m.inferred(t)
 	}
 	m.line("")
-	m.line("Attribution: " + md(AttributionText(&m.c, t)))
-}
-
-// md is s as plain text of Markdown on one line: nothing in it marks up, ends a cell or is HTML.
-func md(s string) string {
-	s = clean(s)
-	if !strings.ContainsAny(s, "\\`*_{}[]<>#|~&@") {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch r {
-		case '<':
-			b.WriteString("&lt;")
-			continue
-		case '>':
-			b.WriteString("&gt;")
-			continue
-		case '&':
-			b.WriteString("&amp;")
-			continue
-		case '@': // else a name such as "@someone" would call that person
-			b.WriteString("&#64;")
-			continue
-		case '\\', '`', '*', '_', '{', '}', '[', ']', '#', '|', '~':
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	m.line("Attribution: " + wording.Markdown(phrase.Attribution(&m.c, t)))
 }

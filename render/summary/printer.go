@@ -3,6 +3,8 @@ package summary
 import (
 	"io"
 	"strings"
+
+	"nsysmem/internal/wording"
 )
 
 // Colours, as a terminal takes them.
@@ -49,8 +51,8 @@ func (p *printer) head(s string) {
 
 // para writes text behind a lead, wrapped, the following lines indented by the lead's width.
 func (p *printer) para(lead, text string, paint ...string) {
-	n := displayWidth(stripColor(lead))
-	for i, l := range wrap(clean(text), p.width-n) {
+	n := wording.Width(stripColor(lead))
+	for i, l := range wording.Wrap(wording.Terminal(text), p.width-n) {
 		if len(paint) > 0 {
 			l = p.paint(paint[0], l)
 		}
@@ -78,7 +80,7 @@ func (p *printer) severity(s string) string {
 	case "":
 		return "info"
 	}
-	return clean(s)
+	return wording.Terminal(s)
 }
 
 // table writes a table, indented, with the line gap[i] before the row i.
@@ -86,7 +88,7 @@ func (p *printer) table(t *textTable, gaps map[int]string) {
 	lines, dropped := t.lines(p.width - 2)
 	for i, l := range lines {
 		if g := gaps[i-t.heads]; g != "" && i >= t.heads {
-			p.line("  " + p.paint(dim, cut(g, p.width-2)))
+			p.line("  " + p.paint(dim, wording.Cut(g, p.width-2)))
 		}
 		if i < t.heads {
 			l = p.paint(bold, l)

@@ -3,10 +3,8 @@ package summary
 import (
 	"slices"
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/width"
-
+	"nsysmem/internal/wording"
 	"nsysmem/render/tables"
 )
 
@@ -38,15 +36,7 @@ func laidOut[R any](cols []tables.Column[R], rows []R) *textTable {
 		c := &cols[i]
 		col := tab.add(column{head: c.Head, over: c.Over, left: c.Unit.Left(), rank: c.Rank, min: c.Min})
 		for _, r := range rows {
-			cell := c.Cell(r)
-			switch {
-			case !cell.Known && c.Blank:
-				col.cells = append(col.cells, "")
-			case cell.Known && (c.Unit == tables.Words || c.Unit == tables.Long):
-				col.cells = append(col.cells, clean(cell.Text))
-			default:
-				col.cells = append(col.cells, cell.Read())
-			}
+			col.cells = append(col.cells, wording.Terminal(c.Cell(r).Read()))
 		}
 	}
 	return tab
@@ -73,12 +63,12 @@ func (t *textTable) lines(room int) (lines []string, dropped []string) {
 		widths = widths[:0]
 		total := gap * (len(cols) - 1)
 		for i, c := range cols {
-			w := displayWidth(c.head)
+			w := wording.Width(c.head)
 			if (i == 0 || cols[i-1].over != c.over) && (i+1 == len(cols) || cols[i+1].over != c.over) {
-				w = max(w, displayWidth(c.over)) // it has it for itself
+				w = max(w, wording.Width(c.over)) // it has it for itself
 			}
 			for _, s := range c.cells {
-				w = max(w, displayWidth(s))
+				w = max(w, wording.Width(s))
 			}
 			widths = append(widths, w)
 			total += w
@@ -86,7 +76,7 @@ func (t *textTable) lines(room int) (lines []string, dropped []string) {
 		for over := total - room; over > 0; over-- {
 			widest := -1
 			for i, c := range cols {
-				if c.min > 0 && widths[i] > max(c.min, displayWidth(c.head)) && (widest < 0 || widths[i] > widths[widest]) {
+				if c.min > 0 && widths[i] > max(c.min, wording.Width(c.head)) && (widest < 0 || widths[i] > widths[widest]) {
 					widest = i
 				}
 			}
@@ -130,8 +120,8 @@ func (t *textTable) lines(room int) (lines []string, dropped []string) {
 					s = c.cells[r]
 				}
 			}
-			s = cut(s, widths[i])
-			pad := strings.Repeat(" ", widths[i]-displayWidth(s))
+			s = wording.Cut(s, widths[i])
+			pad := strings.Repeat(" ", widths[i]-wording.Width(s))
 			if i > 0 {
 				b.WriteString(strings.Repeat(" ", gap))
 			}
@@ -163,8 +153,8 @@ func overLine(cols []*column, widths []int) string {
 			b.WriteString(strings.Repeat(" ", n))
 		} else {
 			some = true
-			s := cut(over, n)
-			if rest := n - displayWidth(s); rest >= 4 {
+			s := wording.Cut(over, n)
+			if rest := n - wording.Width(s); rest >= 4 {
 				s = strings.Repeat("─", rest/2-1) + " " + s + " " + strings.Repeat("─", rest-rest/2-1)
 			} else {
 				s = strings.Repeat(" ", rest) + s
@@ -177,79 +167,4 @@ func overLine(cols []*column, widths []int) string {
 		return ""
 	}
 	return strings.TrimRight(b.String(), " ")
-}
-
-// displayWidth is the number of terminal cells that s takes: two for wide East Asian characters, none for marks that
-// join the character before them.
-func displayWidth(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeWidth(r)
-	}
-	return n
-}
-
-func runeWidth(r rune) int {
-	if r < 0x300 {
-		return 1
-	}
-	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
-// cut shortens s to at most n terminal cells, with … where something is gone.
-func cut(s string, n int) string {
-	if displayWidth(s) <= n {
-		return s
-	}
-	used := 0
-	for i, r := range s {
-		if used += runeWidth(r); used > n-1 {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}
-
-// wrap breaks text at spaces into lines of at most n terminal cells; a word that is longer is broken anywhere.
-func wrap(text string, n int) []string {
-	n = max(n, 4)
-	var lines []string
-	line, used := "", 0
-	for _, word := range strings.Fields(text) {
-		w := displayWidth(word)
-		if used > 0 && used+1+w > n {
-			lines = append(lines, line)
-			line, used = "", 0
-		}
-		if used > 0 {
-			line += " "
-			used++
-		}
-		for w > n {
-			end, got := 0, 0
-			for i, r := range word {
-				if got+runeWidth(r) > n-used {
-					break
-				}
-				got += runeWidth(r)
-				end = i + len(string(r))
-			}
-			lines = append(lines, line+word[:end])
-			line, used, word = "", 0, word[end:]
-			w = displayWidth(word)
-		}
-		line += word
-		used += w
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
 }

@@ -7,13 +7,14 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 // inferred says under a table that its iterations were not annotated.
 func (m *markdown) inferred(t *align.Track) {
-	if s := InferredNote(t); s != "" {
+	if s := phrase.Inferred(t); s != "" {
 		m.line("")
-		m.line("*(" + md(s) + ")*")
+		m.line("*(" + wording.Markdown(s) + ")*")
 	}
 }
 
@@ -38,32 +39,32 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 		}
 		return
 	}
-	if HasTensorLevels(t) {
+	if t.HasTensorLevels() {
 		m.levels(t)
 	}
 	m.head(3, "Tensors")
-	m.line(md(TensorsText(ten)) + ".")
-	if s := ClockText(ten.Clock); s != "" {
-		m.line("Clock: " + md(s) + ".")
+	m.line(wording.Markdown(phrase.Tensors(ten)) + ".")
+	if s := phrase.Clock(ten.Clock); s != "" {
+		m.line("Clock: " + wording.Markdown(s) + ".")
 	}
-	if s := SettingsText(ten); s != "" {
-		m.line("Allocator settings: " + md(s) + ".")
+	if s := phrase.Settings(ten); s != "" {
+		m.line("Allocator settings: " + wording.Markdown(s) + ".")
 	}
 	m.line("")
 	m.begin(1, "Category", "Highest in steady iterations", "At the peak", "Share of it")
 	for _, c := range ten.Categories {
-		m.row(md(c.Name), wording.Bytes(c.Max), wording.Bytes(c.AtPeak), shareText(c.AtPeak, ten.Peak.Bytes))
+		m.row(wording.Markdown(c.Name), wording.Bytes(c.Max), wording.Bytes(c.AtPeak), wording.Share(c.AtPeak, ten.Peak.Bytes))
 	}
-	if s := UnknownText(ten); s != "" {
+	if s := phrase.Unknown(ten); s != "" {
 		m.line("")
-		m.line("*(" + md(s) + ")*")
+		m.line("*(" + wording.Markdown(s) + ")*")
 	}
 	m.inferred(t)
 	if t.Theory != nil {
 		m.line("")
 		m.theory(t)
 	}
-	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), md(holdingPlace(t, &ten.Peak))))
+	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), wording.Markdown(phrase.At(t, ten.Peak.Iteration, ten.Peak.Phase))))
 	m.holding(&ten.Peak)
 	m.inferred(t)
 	if n := len(ten.Failures); n > 0 {
@@ -83,7 +84,7 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 	m.outside(t)
 	if ten.AtReserved != nil {
 		m.head(3, "Fragmentation of the cache")
-		m.line(md(FragmentationText(t)))
+		m.line(wording.Markdown(phrase.Fragmentation(t)))
 		var list []*align.Cache
 		for i := range ten.Growth {
 			if c := &ten.Growth[i]; c.Misfit() {
@@ -106,12 +107,12 @@ func (m *markdown) levels(t *align.Track) {
 		for n, i := range show.rows {
 			it := &t.Iterations[i]
 			if n > 0 && show.rows[n-1] != i-1 {
-				m.row(append([]string{fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))}, make([]string, 10)...)...)
+				m.row(append([]string{fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))}, make([]string, 10)...)...)
 			}
-			a, r := LevelUse(&it.Use, "allocated"), LevelUse(&it.Use, "reserved")
-			unused, outside, ok := LevelGaps(&it.Use)
-			m.row(md(it.Name), md(LevelPeakPhase(it, "allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
-				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, wording.Bytes(unused)), known(ok, wording.Bytes(outside)), Flags(it))
+			a, r := it.Level(align.LevelAllocated), it.Level(align.LevelReserved)
+			unused, outside, ok := it.Use.Gaps()
+			m.row(wording.Markdown(it.Name), wording.Markdown(it.PeakPhase("allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
+				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, wording.Bytes(unused)), known(ok, wording.Bytes(outside)), phrase.Flags(it))
 		}
 		m.inferred(t)
 	}
@@ -120,11 +121,11 @@ func (m *markdown) levels(t *align.Track) {
 		m.begin(1, "Phase", "Allocated peak", "Allocated need", "Allocated net (median)", "Reserved peak", "Reserved need", "Traced peak", "Traced need")
 		for i := range t.Phases {
 			p := &t.Phases[i]
-			a, r, net := LevelUse(&p.Max, "allocated"), LevelUse(&p.Max, "reserved"), "n/a"
-			if u := LevelUse(&p.Median, "allocated"); u != nil {
+			a, r, net := p.Max.Level(align.LevelAllocated), p.Max.Level(align.LevelReserved), "n/a"
+			if u := p.Median.Level(align.LevelAllocated); u != nil {
 				net = wording.SignedBytes(u.Net)
 			}
-			name := md(p.Path)
+			name := wording.Markdown(p.Path)
 			if p.Inferred {
 				name += " (inferred)"
 			}
@@ -134,19 +135,19 @@ func (m *markdown) levels(t *align.Track) {
 }
 
 func (m *markdown) theory(t *align.Track) {
-	m.line(md("Theory: " + TheoryText(t.Theory) + "."))
+	m.line(wording.Markdown("Theory: " + phrase.Theory(t.Theory) + "."))
 	m.line("")
 	m.begin(1, "Category", "Theory", "Bytes", "Measured", "Difference", "Likely")
-	for _, b := range BesideTheory(t) {
-		m.row(b.Category, b.Formula, countText(b.Expected), known(b.Known, countText(b.Measured)), known(b.Known, signedCount(b.Difference())), md(b.Note))
+	for _, b := range phrase.BesideTheory(t) {
+		m.row(b.Category, b.Formula, wording.Count(b.Expected), known(b.Known, wording.Count(b.Measured)), known(b.Known, wording.SignedCount(b.Difference())), wording.Markdown(b.Note))
 	}
 }
 
 func (m *markdown) holding(h *align.Holding) {
 	m.begin(2, "By", "Name", "Blocks", "Bytes", "Share")
-	for _, g := range ShareGroups(h) {
+	for _, g := range phrase.ShareGroups(h) {
 		for _, s := range topShares(g.Shares, textShares) {
-			m.row(g.By, md(s.Name), strconv.Itoa(s.Blocks), wording.Bytes(s.Bytes), shareText(s.Bytes, h.Bytes))
+			m.row(g.By, wording.Markdown(s.Name), strconv.Itoa(s.Blocks), wording.Bytes(s.Bytes), wording.Share(s.Bytes, h.Bytes))
 		}
 	}
 }
@@ -158,7 +159,7 @@ func (m *markdown) caches(rep *findings.Report, t *align.Track, list []*align.Ca
 		if c.DeviceFree > 0 {
 			device = wording.Bytes(c.DeviceFree)
 		}
-		m.row(md(cachePlace(t, c)), wording.Duration(c.Time-rep.Source.Start), known(c.Request > 0, wording.Bytes(c.Request)), wording.Bytes(c.Free), wording.Bytes(c.LargestFree),
+		m.row(wording.Markdown(phrase.At(t, c.Iteration, c.Phase)), wording.Duration(c.Time-rep.Source.Start), known(c.Request > 0, wording.Bytes(c.Request)), wording.Bytes(c.Free), wording.Bytes(c.LargestFree),
 			wording.Bytes(c.Stuck), wording.Bytes(c.Allocated), wording.Bytes(c.Reserved), device)
 	}
 	m.inferred(t)
@@ -170,7 +171,7 @@ func (m *markdown) outside(t *align.Track) {
 		return
 	}
 	m.head(3, "Memory outside PyTorch")
-	m.line(md(OutsideText(o)))
+	m.line(wording.Markdown(phrase.Outside(o)))
 	list, _ := topTakers(o)
 	if len(list) == 0 {
 		return
@@ -179,7 +180,7 @@ func (m *markdown) outside(t *align.Track) {
 	m.begin(2, "Call", "In", "Blocks", "Taken", "Live at the end")
 	for i := range list {
 		x := &list[i]
-		m.row(known(x.Call != "", md(x.Call)), md(takerPlace(t, x)), strconv.Itoa(x.Blocks), wording.Bytes(x.Bytes), wording.Bytes(x.Live))
+		m.row(known(x.Call != "", wording.Markdown(x.Call)), wording.Markdown(phrase.TakerPlace(t, x)), strconv.Itoa(x.Blocks), wording.Bytes(x.Bytes), wording.Bytes(x.Live))
 	}
 	m.inferred(t)
 }

@@ -9,6 +9,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 
 // inferred says under a table that its iterations were not annotated.
 func (p *printer) inferred(t *align.Track) {
-	if s := InferredNote(t); s != "" {
+	if s := phrase.Inferred(t); s != "" {
 		p.para("  ", "("+s+")", dim)
 	}
 }
@@ -35,7 +36,7 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		}
 		return
 	}
-	if HasTensorLevels(t) {
+	if t.HasTensorLevels() {
 		if len(t.Iterations) > 0 {
 			p.head("Three levels of each iteration: what tensors hold, what PyTorch's allocator holds, and all that was traced")
 			p.levelIterations(t)
@@ -46,11 +47,11 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		}
 	}
 	p.head("Tensors")
-	p.para("  ", TensorsText(ten)+".")
-	if s := ClockText(ten.Clock); s != "" {
+	p.para("  ", phrase.Tensors(ten)+".")
+	if s := phrase.Clock(ten.Clock); s != "" {
 		p.para("  clock: ", s+".")
 	}
-	if s := SettingsText(ten); s != "" {
+	if s := phrase.Settings(ten); s != "" {
 		p.para("  allocator settings: ", s+".")
 	}
 	p.head("Categories (requested bytes; highest in steady iterations, and at the peak)")
@@ -59,11 +60,11 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		p.blank()
 		p.theory(t)
 	}
-	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", wording.Bytes(ten.Peak.Bytes), holdingPlace(t, &ten.Peak), wording.Duration(ten.Peak.Time-rep.Source.Start)))
+	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", wording.Bytes(ten.Peak.Bytes), phrase.At(t, ten.Peak.Iteration, ten.Peak.Phase), wording.Duration(ten.Peak.Time-rep.Source.Start)))
 	p.holding(&ten.Peak)
 	p.inferred(t)
 	if n := len(ten.Failures); n > 0 {
-		p.head(fmt.Sprintf("Requests that could not be served (%s)", countText(int64(n))))
+		p.head(fmt.Sprintf("Requests that could not be served (%s)", wording.Count(n)))
 		p.failures(rep, t)
 	}
 	if ten.Outside != nil {
@@ -96,17 +97,17 @@ func (p *printer) levelIterations(t *align.Track) {
 	for n, i := range show.rows {
 		it := &t.Iterations[i]
 		if n > 0 && show.rows[n-1] != i-1 {
-			gaps[n] = fmt.Sprintf("… %s more", countText(int64(i-show.rows[n-1]-1)))
+			gaps[n] = fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))
 		}
 		index.cells = append(index.cells, strconv.Itoa(it.Index))
-		levelCells(LevelUse(&it.Use, "allocated"), aPeak, aNeed, aEnd)
-		levelCells(LevelUse(&it.Use, "reserved"), rPeak, rNeed, nil)
+		levelCells(it.Level(align.LevelAllocated), aPeak, aNeed, aEnd)
+		levelCells(it.Level(align.LevelReserved), rPeak, rNeed, nil)
 		levelCells(&it.Memory, dPeak, dNeed, nil)
-		free, other, ok := LevelGaps(&it.Use)
+		free, other, ok := it.Use.Gaps()
 		unused.cells = append(unused.cells, known(ok, wording.Bytes(free)))
 		outside.cells = append(outside.cells, known(ok, wording.Bytes(other)))
-		phase.cells = append(phase.cells, clean(LevelPeakPhase(it, "allocated")))
-		flag.cells = append(flag.cells, Flags(it))
+		phase.cells = append(phase.cells, wording.Terminal(it.PeakPhase("allocated")))
+		flag.cells = append(flag.cells, phrase.Flags(it))
 	}
 	p.table(tab, gaps)
 	p.inferred(t)
@@ -143,14 +144,14 @@ func (p *printer) levelPhases(t *align.Track) {
 	show := thinPhases(t.Phases, textPhases)
 	for _, i := range show.rows {
 		ph := &t.Phases[i]
-		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+clean(ph.Name))
-		levelCells(LevelUse(&ph.Max, "allocated"), aPeak, aNeed, nil)
+		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+wording.Terminal(ph.Name))
+		levelCells(ph.Max.Level(align.LevelAllocated), aPeak, aNeed, nil)
 		net := "n/a"
-		if u := LevelUse(&ph.Median, "allocated"); u != nil {
+		if u := ph.Median.Level(align.LevelAllocated); u != nil {
 			net = wording.SignedBytes(u.Net)
 		}
 		aNet.cells = append(aNet.cells, net)
-		levelCells(LevelUse(&ph.Max, "reserved"), rPeak, rNeed, nil)
+		levelCells(ph.Max.Level(align.LevelReserved), rPeak, rNeed, nil)
 		levelCells(&ph.Max.Memory, dPeak, dNeed, nil)
 		s := ""
 		if ph.Inferred {
@@ -169,39 +170,39 @@ func (p *printer) categories(ten *align.Tensors) {
 	at := tab.add(column{head: "at peak"})
 	share := tab.add(column{head: "share of it", rank: 1})
 	for _, c := range ten.Categories {
-		name.cells = append(name.cells, clean(c.Name))
+		name.cells = append(name.cells, wording.Terminal(c.Name))
 		most.cells = append(most.cells, wording.Bytes(c.Max))
 		at.cells = append(at.cells, wording.Bytes(c.AtPeak))
-		share.cells = append(share.cells, shareText(c.AtPeak, ten.Peak.Bytes))
+		share.cells = append(share.cells, wording.Share(c.AtPeak, ten.Peak.Bytes))
 	}
 	p.table(tab, nil)
-	if s := UnknownText(ten); s != "" {
+	if s := phrase.Unknown(ten); s != "" {
 		p.para("  ", "("+s+")", dim)
 	}
 }
 
 // theory writes the expected bytes, beside the measured ones where these are known, to the byte.
 func (p *printer) theory(t *align.Track) {
-	p.para("  ", "Theory: "+TheoryText(t.Theory)+".")
+	p.para("  ", "Theory: "+phrase.Theory(t.Theory)+".")
 	tab := &textTable{}
 	name := tab.add(column{head: "category", left: true, min: 8})
 	formula := tab.add(column{head: "theory", rank: 1})
 	expected := tab.add(column{head: "bytes", rank: 2})
 	measured := tab.add(column{head: "measured"})
 	diff := tab.add(column{head: "difference"})
-	list := BesideTheory(t)
+	list := phrase.BesideTheory(t)
 	for i := range list {
 		b := &list[i]
 		name.cells = append(name.cells, b.Category)
 		formula.cells = append(formula.cells, b.Formula)
-		expected.cells = append(expected.cells, countText(b.Expected))
-		measured.cells = append(measured.cells, known(b.Known, countText(b.Measured)))
-		diff.cells = append(diff.cells, known(b.Known, signedCount(b.Difference())))
+		expected.cells = append(expected.cells, wording.Count(b.Expected))
+		measured.cells = append(measured.cells, known(b.Known, wording.Count(b.Measured)))
+		diff.cells = append(diff.cells, known(b.Known, wording.SignedCount(b.Difference())))
 	}
 	p.table(tab, nil)
 	for i := range list {
 		if b := &list[i]; b.Note != "" {
-			p.para("  ", fmt.Sprintf("%s: %s bytes: %s", b.Category, signedCount(b.Difference()), b.Note))
+			p.para("  ", fmt.Sprintf("%s: %s bytes: %s", b.Category, wording.SignedCount(b.Difference()), b.Note))
 		}
 	}
 	if t.Tensors == nil {
@@ -209,48 +210,12 @@ func (p *printer) theory(t *align.Track) {
 	}
 }
 
-func signedCount(v int64) string {
-	if v > 0 {
-		return "+" + countText(v)
-	}
-	return countText(v)
-}
-
-func holdingPlace(t *align.Track, h *align.Holding) string {
-	if it := iterationAt(t, h.Iteration); it != nil {
-		return placeText(it, h.Phase)
-	}
-	if h.Phase != "" {
-		return clean(h.Phase)
-	}
-	return "outside iterations"
-}
-
-func cachePlace(t *align.Track, c *align.Cache) string {
-	return holdingPlace(t, &align.Holding{Iteration: c.Iteration, Phase: c.Phase})
-}
-
-// A ShareGroup is one way to tell who holds memory.
-type ShareGroup struct {
-	By     string // "frame", "phase of birth" or "category"
-	Shares []align.Share
-}
-
-// ShareGroups are the ways in which a holding is told. Where no block has a frame, there is none by frame.
-func ShareGroups(h *align.Holding) []ShareGroup {
-	var out []ShareGroup
-	if len(h.ByFrame) > 1 || len(h.ByFrame) == 1 && h.ByFrame[0].Name != align.NoFrame {
-		out = append(out, ShareGroup{"frame", h.ByFrame})
-	}
-	return append(out, ShareGroup{"phase of birth", h.ByPhase}, ShareGroup{"category", h.ByCategory})
-}
-
 // topShares are the largest parts, and one for the rest.
 func topShares(list []align.Share, n int) []align.Share {
 	if len(list) <= n {
 		return list
 	}
-	rest := align.Share{Name: fmt.Sprintf("(%s others)", countText(int64(len(list)-n+1)))}
+	rest := align.Share{Name: fmt.Sprintf("(%s others)", wording.Count(len(list)-n+1))}
 	for _, s := range list[n-1:] {
 		rest.Blocks += s.Blocks
 		rest.Bytes += s.Bytes
@@ -259,7 +224,7 @@ func topShares(list []align.Share, n int) []align.Share {
 }
 
 func (p *printer) holding(h *align.Holding) {
-	for _, g := range ShareGroups(h) {
+	for _, g := range phrase.ShareGroups(h) {
 		tab := &textTable{}
 		name := tab.add(column{head: "by " + g.By, left: true, min: 18})
 		bytes := tab.add(column{head: "bytes"})
@@ -268,14 +233,14 @@ func (p *printer) holding(h *align.Holding) {
 		list := topShares(g.Shares, textShares)
 		wide := 0
 		for _, s := range list {
-			wide = max(wide, displayWidth(clean(s.Name)))
+			wide = max(wide, wording.Width(wording.Terminal(s.Name)))
 		}
 		for _, s := range list {
 			// All groups have their columns under each other.
-			name.cells = append(name.cells, clean(s.Name)+strings.Repeat(" ", max(min(36, p.width-40)-displayWidth(clean(s.Name)), 0)))
+			name.cells = append(name.cells, wording.Terminal(s.Name)+strings.Repeat(" ", max(min(36, p.width-40)-wording.Width(wording.Terminal(s.Name)), 0)))
 			bytes.cells = append(bytes.cells, fmt.Sprintf("%11s", wording.Bytes(s.Bytes)))
-			share.cells = append(share.cells, fmt.Sprintf("%6s", shareText(s.Bytes, h.Bytes)))
-			blocks.cells = append(blocks.cells, countText(int64(s.Blocks)))
+			share.cells = append(share.cells, fmt.Sprintf("%6s", wording.Share(s.Bytes, h.Bytes)))
+			blocks.cells = append(blocks.cells, wording.Count(s.Blocks))
 		}
 		p.table(tab, nil)
 	}
@@ -312,7 +277,7 @@ func (p *printer) caches(rep *findings.Report, t *align.Track, list []*align.Cac
 	device := tab.add(column{head: "free on the card", rank: 3})
 	for _, c := range list {
 		at.cells = append(at.cells, wording.Duration(c.Time-rep.Source.Start))
-		in.cells = append(in.cells, cachePlace(t, c))
+		in.cells = append(in.cells, phrase.At(t, c.Iteration, c.Phase))
 		request.cells = append(request.cells, known(c.Request > 0, wording.Bytes(c.Request)))
 		free.cells = append(free.cells, wording.Bytes(c.Free))
 		largest.cells = append(largest.cells, wording.Bytes(c.LargestFree))
@@ -329,39 +294,9 @@ func (p *printer) caches(rep *findings.Report, t *align.Track, list []*align.Cac
 	p.inferred(t)
 }
 
-// OutsideText says how much memory others than PyTorch's allocator took, static memory of modules among it, as in LevelGaps.
-func OutsideText(o *align.Outside) string {
-	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took", wording.Bytes(o.Bytes+o.Static), countText(o.Bytes+o.Static), wording.Bytes(o.Peak+o.Static))
-	if o.Static > 0 {
-		s += fmt.Sprintf("; %s of it is static memory of modules", wording.Bytes(o.Static))
-	}
-	return s + "."
-}
-
-// StaticTaker is the Call of the taker that stands for static memory of modules.
-const StaticTaker = "static memory of modules"
-
-// OutsideTakers are the takers of memory outside PyTorch, largest first, with static memory of modules as the last: no call
-// took that.
-func OutsideTakers(o *align.Outside) []align.Taker {
-	list := slices.Clone(o.Takers)
-	if o.Static > 0 {
-		list = append(list, align.Taker{Call: StaticTaker, Iteration: -1, Blocks: o.Blocks, Bytes: o.Static, Live: o.Static})
-	}
-	return list
-}
-
-// takerPlace is where a taker took it; empty for static memory, which lies in no phase.
-func takerPlace(t *align.Track, x *align.Taker) string {
-	if x.Call == StaticTaker {
-		return ""
-	}
-	return holdingPlace(t, &align.Holding{Iteration: x.Iteration, Phase: x.Phase})
-}
-
 func (p *printer) outside(t *align.Track) {
 	o := t.Tensors.Outside
-	p.para("  ", OutsideText(o))
+	p.para("  ", phrase.Outside(o))
 	list, left := topTakers(o)
 	if len(list) == 0 {
 		return
@@ -374,41 +309,29 @@ func (p *printer) outside(t *align.Track) {
 	blocks := tab.add(column{head: "blocks", rank: 2})
 	for i := range list {
 		x := &list[i]
-		call.cells = append(call.cells, known(x.Call != "", clean(x.Call)))
-		in.cells = append(in.cells, takerPlace(t, x))
+		call.cells = append(call.cells, known(x.Call != "", wording.Terminal(x.Call)))
+		in.cells = append(in.cells, phrase.TakerPlace(t, x))
 		bytes.cells = append(bytes.cells, wording.Bytes(x.Bytes))
 		live.cells = append(live.cells, wording.Bytes(x.Live))
-		blocks.cells = append(blocks.cells, countText(int64(x.Blocks)))
+		blocks.cells = append(blocks.cells, wording.Count(x.Blocks))
 	}
 	p.table(tab, nil)
 	p.inferred(t)
 	if left > 0 {
-		p.para("  ", fmt.Sprintf("(%s more takers are in --format json)", countText(int64(left))), dim)
+		p.para("  ", fmt.Sprintf("(%s more takers are in --format json)", wording.Count(left)), dim)
 	}
 }
 
 // topTakers are the takers to show, and how many there are beside them. Static memory is always shown.
 func topTakers(o *align.Outside) (list []align.Taker, left int) {
-	list = OutsideTakers(o)
+	list = phrase.OutsideTakers(o)
 	left = max(len(o.Takers)-textTakers, 0)
 	return slices.Delete(list, len(o.Takers)-left, len(o.Takers)), left
 }
 
-// FragmentationText says how the cache is at the reserved level's peak.
-func FragmentationText(t *align.Track) string {
-	ten := t.Tensors
-	c := ten.AtReserved
-	s := fmt.Sprintf("At the peak of reserved (%s, in %s): %s allocated, %s free in the cache, the largest free block %s; %s of the free bytes are stuck in segments that hold live blocks.",
-		wording.Bytes(c.Reserved), cachePlace(t, c), wording.Bytes(c.Allocated), wording.Bytes(c.Free), wording.Bytes(c.LargestFree), wording.Bytes(c.Stuck))
-	if n := len(ten.Growth); n > 0 {
-		s += fmt.Sprintf(" Segments that were added: %s; for %s of them the cache had as many bytes free as were asked for, but in no single block that would do.", countText(int64(n)), countText(int64(Misfits(ten))))
-	}
-	return s
-}
-
 func (p *printer) fragmentation(rep *findings.Report, t *align.Track) {
 	ten := t.Tensors
-	p.para("  ", FragmentationText(t))
+	p.para("  ", phrase.Fragmentation(t))
 	var list []*align.Cache
 	for i := range ten.Growth {
 		if c := &ten.Growth[i]; c.Misfit() {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 // maxTops is how many frames, phases and takers of memory a list has: the largest ones.
@@ -107,7 +109,7 @@ type besideJSON struct {
 func theoryOf(t *align.Track) theoryJSON {
 	th := t.Theory
 	out := theoryJSON{th.Params, th.DType, th.Optimizer, th.Parameter, th.Gradient, th.State, []besideJSON{}}
-	for _, b := range BesideTheory(t) {
+	for _, b := range phrase.BesideTheory(t) {
 		n := besideJSON{Category: b.Category, Formula: b.Formula, Expected: b.Expected, Note: nonEmpty(b.Note)}
 		if b.Known {
 			d := b.Difference()
@@ -151,7 +153,7 @@ func (e *encoder) value(v any) {
 		e.raw("null")
 		return
 	}
-	e.out.b = appendShown(e.out.b, b)
+	e.out.b = wording.AppendShownJSON(e.out.b, b)
 }
 
 // tensors writes what a track's tensors hold, theory and inference; nothing where there is neither.
@@ -241,10 +243,10 @@ func inferredOf(x *align.Inferred) inferredJSON {
 }
 
 func iterationName(t *align.Track, i int) *string {
-	if i < 0 || i >= len(t.Iterations) {
-		return nil
+	if it := t.IterationAt(i); it != nil {
+		return &it.Name
 	}
-	return &t.Iterations[i].Name
+	return nil
 }
 
 func nonEmpty(s string) *string {

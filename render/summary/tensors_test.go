@@ -12,6 +12,7 @@ import (
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
+	"nsysmem/render/phrase"
 )
 
 func tensorSample() *findings.Report {
@@ -63,46 +64,9 @@ func TestTensorsHostile(t *testing.T) {
 		t.Error("JSON is not valid, or lacks what it escapes")
 	}
 	for _, r := range b.String() + j.String() {
-		if r != '\n' && steers(r) {
+		if r != '\n' && wording.Steers(r) {
 			t.Fatalf("%q reaches the terminal", r)
 		}
-	}
-}
-
-// TestBesideTheory checks the names of differences.
-func TestBesideTheory(t *testing.T) {
-	rep := tensorSample()
-	tr := rep.Tracks[0]
-	list := BesideTheory(tr)
-	if len(list) != 3 || list[0].Formula != "4N" || list[2].Formula != "8N" {
-		t.Fatalf("%+v", list)
-	}
-	if d := list[0].Difference(); d != 2600 || !strings.Contains(list[0].Note, "buffers") {
-		t.Errorf("parameter: %+d bytes: %q", d, list[0].Note)
-	}
-	if list[1].Note != "" || list[1].Difference() != 0 || BesideText(&list[1]) != "gradient: 4N = 860,576 bytes by theory, measured exactly" {
-		t.Errorf("gradient: %q", BesideText(&list[1]))
-	}
-	for _, c := range []struct {
-		name string
-		max  int64
-		note string
-	}{{"optimizer state", 860_576, "another --optimizer"}, {"optimizer state", 1_721_152 + 4*44, "step counters"}, {"gradient", 407_968, "never live all at once"},
-		{"gradient", 2 * 860_576, "two sets"}, {"parameter", 430_288, "another --dtype"}, {"parameter", 0, "none was found"}} {
-		for i := range tr.Tensors.Categories {
-			if k := &tr.Tensors.Categories[i]; k.Name == c.name {
-				k.Max = c.max
-			}
-		}
-		for _, b := range BesideTheory(tr) {
-			if b.Category == c.name && !strings.Contains(b.Note, c.note) {
-				t.Errorf("%s of %d bytes: %q, want %q", c.name, c.max, b.Note, c.note)
-			}
-		}
-	}
-	tr.Tensors = nil
-	if b := BesideTheory(tr)[0]; b.Known || b.Note != "" {
-		t.Errorf("without a snapshot: %+v", b)
 	}
 }
 
@@ -223,20 +187,20 @@ func TestRuns(t *testing.T) {
 			text := textOf(t, rep, 300, false)
 			tr := rep.Tracks[0]
 			for _, want := range []string{
-				countText(tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static) + " bytes",
+				wording.Count(tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static) + " bytes",
 				wording.Bytes(tr.Tensors.Peak.Bytes),
-				wording.Bytes(LevelUse(&tr.Iterations[len(tr.Iterations)-1].Use, "allocated").Peak),
-				ClockText(tr.Tensors.Clock),
+				wording.Bytes(tr.Iterations[len(tr.Iterations)-1].Level("allocated").Peak),
+				phrase.Clock(tr.Tensors.Clock),
 			} {
 				if !strings.Contains(text, want) {
 					t.Errorf("the text has no %q", want)
 				}
 			}
 			// What lies outside PyTorch is one figure, by its takers and as what the levels leave.
-			if _, left, ok := LevelGaps(&tr.Iterations[len(tr.Iterations)-1].Use); !ok || left != tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static {
+			if _, left, ok := tr.Iterations[len(tr.Iterations)-1].Use.Gaps(); !ok || left != tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static {
 				t.Errorf("traced less reserved is %d, outside %+v", left, tr.Tensors.Outside)
 			}
-			for i, c := range BesideTheory(tr) {
+			for i, c := range phrase.BesideTheory(tr) {
 				j := at(t, v, "tracks", 0, "theory", "beside", i)
 				for key, want := range map[string]int64{"expected_bytes": c.Expected, "measured_bytes": c.Measured, "difference_bytes": c.Difference()} {
 					if got := string(at(t, j, key).(json.Number)); got != strconv.FormatInt(want, 10) {
@@ -250,8 +214,8 @@ func TestRuns(t *testing.T) {
 				if got := string(at(t, v, "tracks", 0, "categories", k, "max_bytes").(json.Number)); got != strconv.FormatInt(c.Measured, 10) {
 					t.Errorf("%s: %s, want %d", k, got, c.Measured)
 				}
-				if !strings.Contains(text, countText(c.Measured)) {
-					t.Errorf("the text has no %s", countText(c.Measured))
+				if !strings.Contains(text, wording.Count(c.Measured)) {
+					t.Errorf("the text has no %s", wording.Count(c.Measured))
 				}
 			}
 			for _, width := range []int{60, 80, 200} {

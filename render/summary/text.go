@@ -3,12 +3,12 @@ package summary
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
 )
 
@@ -27,7 +27,7 @@ const (
 func WriteText(w io.Writer, rep *findings.Report, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.source(&rep.Source)
-	for _, g := range Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		p.para(p.paint(yellow, "not collected: "), g.What+": "+g.Cost+"; "+g.How)
 	}
 	for _, t := range rep.Tracks {
@@ -37,7 +37,7 @@ func WriteText(w io.Writer, rep *findings.Report, width int, color bool) error {
 		p.blank()
 		p.para("", "No process with device memory or GPU work in this report.")
 	}
-	for _, s := range Together(rep) {
+	for _, s := range phrase.Together(rep) {
 		p.blank()
 		p.para("", s+".")
 	}
@@ -64,31 +64,15 @@ func (p *printer) source(s *align.Source) {
 	add("CUDA %s", s.CUDADriver)
 	p.para("  ", strings.Join(parts, ", "))
 	when := wording.Duration(s.Duration()) + " recorded"
-	if d := Date(s.StartUTC); d != "" {
+	if d := phrase.Date(s.StartUTC); d != "" {
 		when += ", clock 0 is " + d
 	}
 	p.para("  ", when)
 }
 
-// TrackName says which process and device a track is.
-func TrackName(t *align.Track) string {
-	name := "process " + strconv.FormatInt(t.PID, 10)
-	if t.Process != "" {
-		name = t.Process + " (process " + strconv.FormatInt(t.PID, 10) + ")"
-	}
-	name += ", device " + strconv.FormatInt(t.Device, 10)
-	if t.DeviceName != "" {
-		name += ": " + t.DeviceName
-	}
-	if t.DeviceTotal > 0 {
-		name += ", " + wording.Bytes(t.DeviceTotal)
-	}
-	return name
-}
-
 func (p *printer) track(rep *findings.Report, t *align.Track) {
 	c := &rep.Collected
-	p.head(TrackName(t))
+	p.head(phrase.Track(t))
 	p.levels(rep, t)
 	p.iterationsFrom(rep, t)
 	if len(t.Iterations) > 0 {
@@ -97,7 +81,7 @@ func (p *printer) track(rep *findings.Report, t *align.Track) {
 	}
 	if len(t.Phases) > 0 {
 		p.head("Phases (median and highest over the steady iterations)")
-		p.phases(c, t)
+		p.phases(rep, t)
 	}
 	p.tensors(rep, t)
 	if len(t.Ranges) > 0 {
@@ -105,11 +89,11 @@ func (p *printer) track(rep *findings.Report, t *align.Track) {
 		p.ranges(rep, t)
 	}
 	if len(t.Failed) > 0 {
-		p.head(fmt.Sprintf("Failed allocations (%s)", countText(int64(len(t.Failed)))))
+		p.head(fmt.Sprintf("Failed allocations (%s)", wording.Count(len(t.Failed))))
 		p.failed(rep, t)
 	}
 	p.blank()
-	p.para("Attribution: ", AttributionText(c, t))
+	p.para("Attribution: ", phrase.Attribution(c, t))
 }
 
 func (p *printer) levels(rep *findings.Report, t *align.Track) {
@@ -117,66 +101,14 @@ func (p *printer) levels(rep *findings.Report, t *align.Track) {
 		p.para("  ", "device memory: n/a, not collected")
 		return
 	}
-	tab := &textTable{}
-	kind := tab.add(column{head: "memory traced", left: true})
-	peak := tab.add(column{head: "peak"})
-	at := tab.add(column{head: "at", rank: 4})
-	in := tab.add(column{head: "in", left: true, rank: 2, min: 22})
-	end := tab.add(column{head: "end", rank: 1})
-	base := tab.add(column{head: "baseline", rank: 7})
-	allocs := tab.add(column{head: "allocs", rank: 5})
-	frees := tab.add(column{head: "frees", rank: 6})
-	failed := tab.add(column{head: "failed", rank: 3})
-	for i := range t.Levels {
-		l := &t.Levels[i]
-		low := ""
-		if l.Partial {
-			low = "≥ "
-		}
-		kind.cells = append(kind.cells, clean(l.Kind))
-		peak.cells = append(peak.cells, low+wording.Bytes(l.Peak))
-		at.cells = append(at.cells, wording.Duration(l.PeakAt-rep.Source.Start))
-		it, phase := PeakPlace(t, l)
-		in.cells = append(in.cells, placeText(it, phase))
-		end.cells = append(end.cells, low+wording.Bytes(l.End))
-		base.cells = append(base.cells, wording.Bytes(l.Baseline))
-		allocs.cells = append(allocs.cells, countText(l.Allocs))
-		frees.cells = append(frees.cells, countText(l.Frees))
-		failed.cells = append(failed.cells, known(rep.Collected.API, countText(l.FailedAllocs)))
-	}
-	if t.Pool != nil {
-		for _, r := range []struct {
-			name      string
-			peak, end int64
-		}{{"pool size", t.Pool.PeakSize, t.Pool.EndSize}, {"pool used", t.Pool.PeakUsed, t.Pool.EndUsed}} {
-			kind.cells = append(kind.cells, r.name)
-			peak.cells = append(peak.cells, wording.Bytes(r.peak))
-			end.cells = append(end.cells, wording.Bytes(r.end))
-			for _, c := range []*column{at, in, base, allocs, frees, failed} {
-				c.cells = append(c.cells, "")
-			}
-		}
-	}
-	p.table(tab, nil)
+	p.table(laidOut(tables.Levels.Columns(tables.Terminal), tables.LevelRows(rep.Report, t)), nil)
 	p.inferred(t)
 	for i := range t.Levels {
 		if l := &t.Levels[i]; l.Partial {
 			p.para("  ", fmt.Sprintf("%s is partial: the recording began in the middle (frees without their allocation: %s), levels are lower bounds",
-				l.Kind, countText(l.UnmatchedFrees)), dim)
+				l.Kind, wording.Count(l.UnmatchedFrees)), dim)
 		}
 	}
-}
-
-// placeText names an iteration and a phase of it in few words.
-func placeText(it *align.Iteration, phase string) string {
-	if it == nil {
-		return "outside iterations"
-	}
-	s := clean(it.Name)
-	if phase != "" {
-		s += ", " + clean(phase)
-	}
-	return s
 }
 
 // known is s, or n/a where the report does not hold what it is made of.
@@ -187,61 +119,9 @@ func known(ok bool, s string) string {
 	return s
 }
 
-// IterationsFromText says how the iterations of a track were found, in one or two sentences.
-func IterationsFromText(t *align.Track) string {
-	f := &t.IterationsFrom
-	why := ""
-	if f.Why != "" {
-		why = ": " + f.Why
-	}
-	var s string
-	switch f.How {
-	case "nvtx":
-		s = fmt.Sprintf("%d, from ranges named %q", f.Count, f.Pattern)
-	case "pattern":
-		s = fmt.Sprintf("%d, from ranges that match %q as asked", f.Count, f.Pattern)
-	case "kernels":
-		s = fmt.Sprintf("%d, inferred from the repeating sequence of GPU work", f.Count)
-		if len(t.Iterations) > 0 {
-			s += fmt.Sprintf(" and named %q here", strings.TrimRight(t.Iterations[0].Name, "0123456789")+"#")
-		}
-	default:
-		return "none found" + why + ". Mark iterations with NVTX ranges, as the README shows, or name ranges that are there with --iteration; without ranges, --infer auto looks for what repeats."
-	}
-	if f.Domain != "" {
-		s += fmt.Sprintf(" in domain %q", f.Domain)
-	}
-	s += ", confidence " + strconv.FormatFloat(f.Confidence, 'f', 2, 64)
-	if inferredIterations(t) {
-		s += " (how well the repeats match: 1 where all are the same)"
-	}
-	s += why + "."
-	if n := len(f.Gaps); n > 0 {
-		var gaps []string
-		for _, g := range f.Gaps[:min(n, 8)] {
-			gaps = append(gaps, strconv.Itoa(g))
-		}
-		if n > 8 {
-			gaps = append(gaps, fmt.Sprintf("%d more", n-8))
-		}
-		s += " Missing from the sequence: " + strings.Join(gaps, ", ") + "."
-	}
-	var left []string
-	if warm := indexes(t, func(it *align.Iteration) bool { return it.Warmup && !it.Truncated }); warm != "" {
-		left = append(left, warm+" (warm-up)")
-	}
-	if cut := indexes(t, func(it *align.Iteration) bool { return it.Truncated }); cut != "" {
-		left = append(left, cut+" (truncated)")
-	}
-	if len(left) > 0 {
-		s += " Medians leave out number " + strings.Join(left, " and ") + "."
-	}
-	return s
-}
-
 func (p *printer) iterationsFrom(rep *findings.Report, t *align.Track) {
 	p.blank()
-	p.para("Iterations: ", IterationsFromText(t))
+	p.para("Iterations: ", phrase.IterationsFrom(t))
 	var others []string
 	for i := range rep.Families {
 		if f := &rep.Families[i]; f.PID == t.PID && !f.Chosen && !f.Operator {
@@ -257,36 +137,6 @@ func (p *printer) iterationsFrom(rep *findings.Report, t *align.Track) {
 	}
 }
 
-// indexes lists the numbers of some iterations, the first few; empty for none.
-func indexes(t *align.Track, of func(*align.Iteration) bool) string {
-	var list []string
-	n := 0
-	for i := range t.Iterations {
-		if it := &t.Iterations[i]; of(it) {
-			if n++; n <= 6 {
-				list = append(list, strconv.Itoa(it.Index))
-			}
-		}
-	}
-	if n > 6 {
-		list = append(list, fmt.Sprintf("%d more", n-6))
-	}
-	return strings.Join(list, ", ")
-}
-
-// Flags says what is special about an iteration; empty for a steady one.
-func Flags(it *align.Iteration) string {
-	switch {
-	case it.Warmup && it.Truncated:
-		return "warm-up, truncated"
-	case it.Warmup:
-		return "warm-up"
-	case it.Truncated:
-		return "truncated"
-	}
-	return ""
-}
-
 func (p *printer) iterations(rep *findings.Report, t *align.Track) {
 	show := thin(t.Iterations, textIterations)
 	steps := make([]*tables.Step, len(show.rows))
@@ -297,69 +147,20 @@ func (p *printer) iterations(rep *findings.Report, t *align.Track) {
 	p.inferred(t)
 	if show.left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",
-			countText(int64(show.left)), countText(int64(len(t.Iterations)))), dim)
+			wording.Count(show.left), wording.Count(len(t.Iterations))), dim)
 	}
 }
 
-// graphColumn is the column for graph launches that are traced whole, whose kernels the report does not have. It stays
-// empty, and so is left out, where there are none.
-func graphColumn(tab *textTable) *column {
-	return tab.add(column{head: "graphs", rank: 5})
-}
-
-func graphCell(t *align.Track, n int64) string {
-	if t.Total.GPU.Graphs == 0 {
-		return ""
-	}
-	return countText(n)
-}
-
-func (p *printer) phases(c *align.Collected, t *align.Track) {
-	tab := &textTable{}
-	name := tab.add(column{head: "phase", left: true, min: 14})
-	peak := tab.add(column{head: "peak max"})
-	net := tab.add(column{head: "net", rank: 2})
-	need := tab.add(column{head: "need", rank: 1})
-	needMax := tab.add(column{head: "need max", rank: 3})
-	dur := tab.add(column{head: "time", rank: 5})
-	kernels := tab.add(column{head: "kernels", rank: 6})
-	kernelNS := tab.add(column{head: "kernel time", rank: 4})
-	graphs := graphColumn(tab)
-	calls := tab.add(column{head: "calls", rank: 8})
-	its := tab.add(column{head: "iterations", rank: 9})
+func (p *printer) phases(rep *findings.Report, t *align.Track) {
 	show := thinPhases(t.Phases, textPhases)
 	inferred, annotated := false, false
 	for _, i := range show.rows {
 		inferred = inferred || t.Phases[i].Inferred
 		annotated = annotated || !t.Phases[i].Inferred && t.Phases[i].Path != align.OtherPhase
 	}
-	// Where only some are inferred, a row that does not say so would mislead.
-	rank := 7
-	if inferred && annotated {
-		rank = 1
-	}
-	from := tab.add(column{head: "from", left: true, rank: rank})
-	for _, i := range show.rows {
-		ph := &t.Phases[i]
-		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+clean(ph.Name))
-		peak.cells = append(peak.cells, known(c.Memory, wording.Bytes(ph.Max.Memory.Peak)))
-		net.cells = append(net.cells, known(c.Memory, wording.SignedBytes(ph.Median.Memory.Net)))
-		need.cells = append(need.cells, known(c.Memory, wording.Bytes(ph.Median.Memory.Need)))
-		needMax.cells = append(needMax.cells, known(c.Memory, wording.Bytes(ph.Max.Memory.Need)))
-		dur.cells = append(dur.cells, wording.Duration(ph.DurationNS))
-		kernels.cells = append(kernels.cells, known(c.Kernels, countText(ph.Median.GPU.Kernels)))
-		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, wording.Duration(ph.Median.GPU.KernelNS)))
-		graphs.cells = append(graphs.cells, graphCell(t, ph.Median.GPU.Graphs))
-		calls.cells = append(calls.cells, strconv.Itoa(ph.Calls))
-		its.cells = append(its.cells, strconv.Itoa(ph.Iterations))
-		switch {
-		case ph.Inferred:
-			from.cells = append(from.cells, "inferred")
-		case inferred && ph.Path != align.OtherPhase:
-			from.cells = append(from.cells, "nvtx")
-		default:
-			from.cells = append(from.cells, "")
-		}
+	tab := laidOut(tables.Phases.Columns(tables.Terminal), tables.RowsOf(rep.Report, t, t.Phases, show.rows))
+	if inferred && annotated { // a row that does not say which it is would mislead
+		tab.cols[len(tab.cols)-1].rank = 1
 	}
 	p.table(tab, nil)
 	switch {
@@ -370,130 +171,23 @@ func (p *printer) phases(c *align.Collected, t *align.Track) {
 	}
 	if show.left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s phases with less need are not shown; all are in --format csv and json)",
-			countText(int64(show.left)), countText(int64(len(t.Phases)))), dim)
+			wording.Count(show.left), wording.Count(len(t.Phases))), dim)
 	}
 }
 
 func (p *printer) ranges(rep *findings.Report, t *align.Track) {
-	c := &rep.Collected
-	tab := &textTable{}
-	name := tab.add(column{head: "range", left: true, min: 12})
-	at := tab.add(column{head: "at", rank: 5})
-	dur := tab.add(column{head: "time", rank: 3})
-	net := tab.add(column{head: "net", rank: 1})
-	peak := tab.add(column{head: "peak"})
-	need := tab.add(column{head: "need", rank: 2})
-	kernels := tab.add(column{head: "kernels", rank: 6})
-	kernelNS := tab.add(column{head: "kernel time", rank: 4})
-	note := tab.add(column{head: "", left: true, rank: 7})
-	for i := range t.Ranges[:min(len(t.Ranges), textRanges)] {
-		r := &t.Ranges[i]
-		name.cells = append(name.cells, clean(r.Name))
-		at.cells = append(at.cells, wording.Duration(r.Start-rep.Source.Start))
-		dur.cells = append(dur.cells, wording.Duration(r.Duration))
-		net.cells = append(net.cells, known(c.Memory, wording.SignedBytes(r.Memory.Net)))
-		peak.cells = append(peak.cells, known(c.Memory, wording.Bytes(r.Memory.Peak)))
-		need.cells = append(need.cells, known(c.Memory, wording.Bytes(r.Memory.Need)))
-		kernels.cells = append(kernels.cells, known(c.Kernels, countText(r.GPU.Kernels)))
-		kernelNS.cells = append(kernelNS.cells, known(c.Kernels, wording.Duration(r.GPU.KernelNS)))
-		s := ""
-		if r.Open {
-			s = "never closed"
-		} else if r.Contains > 0 {
-			s = fmt.Sprintf("holds %d iterations", r.Contains)
-		} else if r.Calls > 1 {
-			s = fmt.Sprintf("%s calls, time is their sum", countText(int64(r.Calls)))
-		}
-		note.cells = append(note.cells, s)
-	}
-	p.table(tab, nil)
+	first := places(min(len(t.Ranges), textRanges))
+	p.table(laidOut(tables.Ranges.Columns(tables.Terminal), tables.RowsOf(rep.Report, t, t.Ranges, first)), nil)
 	if n := len(t.Ranges) - textRanges; n > 0 {
-		p.para("  ", fmt.Sprintf("(%s more ranges are in --format json)", countText(int64(n))), dim)
+		p.para("  ", fmt.Sprintf("(%s more ranges are in --format json)", wording.Count(n)), dim)
 	}
 }
 
 func (p *printer) failed(rep *findings.Report, t *align.Track) {
-	tab := &textTable{}
-	at := tab.add(column{head: "at"})
-	call := tab.add(column{head: "call", left: true, rank: 1, min: 10})
-	ret := tab.add(column{head: "returned", left: true, rank: 2})
-	level := tab.add(column{head: "traced then"})
-	in := tab.add(column{head: "in", left: true, min: 12})
-	rows, left := failedRows(len(t.Failed))
-	gaps := map[int]string{}
-	for n, i := range rows {
-		if n > 0 && rows[n-1] != i-1 {
-			gaps[n] = fmt.Sprintf("… %s more, all are in --format json", countText(int64(left)))
-		}
-		f := &t.Failed[i]
-		at.cells = append(at.cells, wording.Duration(f.Time-rep.Source.Start))
-		call.cells = append(call.cells, clean(f.Call))
-		ret.cells = append(ret.cells, ReturnText(f.Return))
-		level.cells = append(level.cells, known(rep.Collected.Memory && f.Level >= 0, wording.Bytes(f.Level)))
-		in.cells = append(in.cells, failedPlace(t, f))
-	}
-	p.table(tab, gaps)
+	show := thinFailed(len(t.Failed))
+	rows := tables.RowsOf(rep.Report, t, t.Failed, show.rows)
+	p.table(laidOut(tables.Failures.Columns(tables.Terminal), rows), show.gapsWith(", all are in --format json"))
 	p.inferred(t)
-}
-
-// failedRows are the places of the failed allocations to show, of so many: the first tell how it began, the last what ended
-// the run. left is how many are not shown between them.
-func failedRows(n int) (rows []int, left int) {
-	for i := range n {
-		if n <= 2*textFailed+1 || i < textFailed || i >= n-textFailed {
-			rows = append(rows, i)
-		}
-	}
-	return rows, n - len(rows)
-}
-
-func failedPlace(t *align.Track, f *align.FailedAlloc) string {
-	if it := iterationAt(t, f.Iteration); it != nil {
-		return placeText(it, f.Phase)
-	}
-	if f.Range != "" {
-		return clean(f.Range)
-	}
-	return "outside iterations"
-}
-
-// ReturnText names a return value of the CUDA API where it is one that allocations have. The numbers are those of
-// cudaError_t, which are the same as CUresult's here.
-func ReturnText(v int64) string {
-	name := ""
-	switch v {
-	case 0:
-		name = "success"
-	case 1:
-		name = "invalid value"
-	case 2:
-		name = "out of memory"
-	case 3:
-		name = "not initialized"
-	case 801:
-		name = "not supported"
-	default:
-		return strconv.FormatInt(v, 10)
-	}
-	return strconv.FormatInt(v, 10) + " " + name
-}
-
-// AttributionText says which way the kernels of a track went, in one sentence.
-func AttributionText(c *align.Collected, t *align.Track) string {
-	a := &t.Attribution
-	if !c.Kernels {
-		return "n/a, no kernels were collected"
-	}
-	if a.Kernels == 0 {
-		return "no kernels traced one by one"
-	}
-	own, other := "a range on the thread that launched them", "one open on the thread of the iterations"
-	if inferredIterations(t) {
-		own = "an inferred phase, or a range on the thread that launched them"
-	}
-	return fmt.Sprintf("of %s kernels, %s (%s) belong to "+own+", %s (%s) to "+other+", %s (%s) to none, and %s (%s) have no launch in the report.",
-		countText(a.Kernels), countText(a.SameThread), shareText(a.SameThread, a.Kernels), countText(a.OtherThread), shareText(a.OtherThread, a.Kernels),
-		countText(a.None), shareText(a.None, a.Kernels), countText(a.NoLaunch), shareText(a.NoLaunch, a.Kernels))
 }
 
 func (p *printer) findings(fs []findings.Finding) {

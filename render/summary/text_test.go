@@ -11,7 +11,9 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
+	"nsysmem/render/phrase"
 )
 
 func textOf(t *testing.T, rep *findings.Report, width int, color bool) string {
@@ -26,11 +28,11 @@ func textOf(t *testing.T, rep *findings.Report, width int, color bool) string {
 func checkLines(t *testing.T, text string, width int) {
 	t.Helper()
 	for _, l := range strings.Split(text, "\n") {
-		if n := displayWidth(stripColor(l)); n > width {
+		if n := wording.Width(stripColor(l)); n > width {
 			t.Errorf("%d cells in %d: %s", n, width, l)
 		}
 		for _, r := range stripColor(l) {
-			if steers(r) {
+			if wording.Steers(r) {
 				t.Errorf("%q reaches the terminal in %q", r, l)
 			}
 		}
@@ -170,45 +172,30 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-func TestUnits(t *testing.T) {
-	for v, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
-		if got := countText(v); got != want {
-			t.Errorf("countText(%d) = %q, want %q", v, got, want)
-		}
-	}
-	for _, c := range []struct {
-		part, whole int64
-		want        string
-	}{{0, 5, "0 %"}, {5, 5, "100 %"}, {1, 1_000_000, "<0.1 %"}, {999_999, 1_000_000, ">99.9 %"}, {0, 0, "n/a"}} {
-		if got := shareText(c.part, c.whole); got != c.want {
-			t.Errorf("shareText(%d, %d) = %q, want %q", c.part, c.whole, got, c.want)
-		}
-	}
-}
-
 func TestPeakPhase(t *testing.T) {
 	rep := sample.Report(4)
 	tr := rep.Tracks[0]
-	if got := PeakPhase(&tr.Iterations[1]); got != "backward" {
+	if got := tr.Iterations[1].PeakPhase("device"); got != "backward" {
 		t.Errorf("PeakPhase = %q", got)
 	}
 	flat := tr.Iterations[1]
 	flat.Memory.Need = 0
-	if got := PeakPhase(&flat); got != align.AtStart {
+	if got := flat.PeakPhase("device"); got != align.AtStart {
 		t.Errorf("PeakPhase of a flat iteration = %q", got)
 	}
-	it, phase := PeakPlace(tr, &tr.Levels[0])
+	it, phase := tr.PeakPlace(&tr.Levels[0])
 	if it == nil || it.Index != 3 || phase != "backward" {
 		t.Errorf("PeakPlace = %v, %q", it, phase)
 	}
-	if it, _ := PeakPlace(tr, &align.Level{Kind: "device", PeakAt: 1}); it != nil {
+	if it, _ := tr.PeakPlace(&align.Level{Kind: "device", PeakAt: 1}); it != nil {
 		t.Errorf("a peak before all iterations is in %q", it.Name)
 	}
 }
 
 func TestFailedRows(t *testing.T) {
 	for _, c := range []struct{ n, shown, left int }{{0, 0, 0}, {1, 1, 0}, {9, 9, 0}, {10, 8, 2}, {22, 8, 14}} {
-		rows, left := failedRows(c.n)
+		thin := thinFailed(c.n)
+		rows, left := thin.rows, thin.left
 		if len(rows) != c.shown || left != c.left || c.n > 0 && (rows[0] != 0 || rows[len(rows)-1] != c.n-1) {
 			t.Errorf("of %d: %v, %d left", c.n, rows, left)
 		}
@@ -234,14 +221,14 @@ func TestInferredWords(t *testing.T) {
 	rep := sample.Report(3)
 	tr := rep.Tracks[0]
 	tr.IterationsFrom = align.IterationsFrom{How: "kernels", Confidence: 0.8, Count: 3, Why: "why"}
-	if got := IterationsFromText(tr); !strings.Contains(got, `named "iteration #" here`) || !strings.Contains(got, "how well the repeats match") {
+	if got := phrase.IterationsFrom(tr); !strings.Contains(got, `named "iteration #" here`) || !strings.Contains(got, "how well the repeats match") {
 		t.Error(got)
 	}
-	if got := AttributionText(&rep.Collected, tr); !strings.Contains(got, "an inferred phase") {
+	if got := phrase.Attribution(&rep.Collected, tr); !strings.Contains(got, "an inferred phase") {
 		t.Error(got)
 	}
 	tr.IterationsFrom = align.IterationsFrom{How: "none", Why: "why"}
-	if got := IterationsFromText(tr); !strings.Contains(got, "Mark iterations with NVTX ranges") {
+	if got := phrase.IterationsFrom(tr); !strings.Contains(got, "Mark iterations with NVTX ranges") {
 		t.Error(got)
 	}
 	// Operators' ranges cannot be chosen.

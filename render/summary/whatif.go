@@ -9,6 +9,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
 )
 
 const (
@@ -18,119 +19,23 @@ const (
 	whatIfApart    = 10 // so many settings are all shown where they differ; of more, whatIfColumns
 )
 
-// ConfText is a setting as it is shown; the empty one is PyTorch's defaults.
-func ConfText(conf string) string {
-	if conf == "" {
-		return "(default)"
-	}
-	return conf
-}
-
-// SettingText is ConfText with what is special about the setting.
-func SettingText(s *align.Setting) string {
-	text := clean(ConfText(s.Conf))
-	switch {
-	case s.IsRecorded:
-		return text + " [recorded]"
-	case s.IsDefault && s.Conf != "":
-		return text + " [default]"
-	}
-	return text
-}
-
-// PlaceText names a place of the program in few words: iteration and phase where a report tells them, else time and line.
-func PlaceText(w *align.WhatIf, m *align.Moment) string {
-	if w.Track != nil && (m.Iteration >= 0 || m.Phase != "") {
-		return MomentText(w, &align.Moment{Iteration: m.Iteration, Phase: m.Phase})
-	}
-	return MomentText(w, m)
-}
-
-// MomentText names a place of the program: iteration and phase where a report tells them, the line of the program where a
-// snapshot does, else the time.
-func MomentText(w *align.WhatIf, m *align.Moment) string {
-	s := ""
-	if w.Track != nil {
-		if it := iterationAt(w.Track, m.Iteration); it != nil {
-			s = placeText(it, m.Phase)
-		} else if m.Phase != "" {
-			s = clean(m.Phase)
-		} else {
-			s = "outside iterations"
-		}
-	}
-	if m.Frame != "" {
-		if s != "" {
-			s += " "
-		}
-		s += "(" + clean(m.Frame) + ")"
-	}
-	if s == "" || w.Track == nil {
-		s = strings.TrimSpace(WhenText(w, m.Time) + " " + s)
-	}
-	return s
-}
-
-// noLine begins the Frame of a moment at which no line of the program ran; the line that ran last follows.
-const noLine = "after "
-
-// WhenText is a time of the recorded run; of a trace without times, a place in it.
-func WhenText(w *align.WhatIf, at int64) string {
-	if !w.Timed {
-		return "entry " + countText(at)
-	}
-	return wording.Duration(at)
-}
-
-// FailureText says in a sentence why a request fails.
-func FailureText(w *align.WhatIf, s *align.Setting) string {
-	if s.Limited == nil || len(s.Limited.Failures) == 0 {
-		return ""
-	}
-	f := &s.Limited.Failures[0]
-	text := "stops in " + MomentText(w, &f.Moment)
-	if w.Track == nil {
-		text = "stops at " + MomentText(w, &f.Moment)
-		if line, ok := strings.CutPrefix(f.Frame, noLine); ok {
-			text = fmt.Sprintf("stops at %s (where no Python line runs, as in a backward pass; the last one to ask for memory before is %s)", WhenText(w, f.Time), clean(line))
-		}
-	}
-	text += ": asks for " + wording.Bytes(f.Request)
-	if wording.Bytes(f.Rounded) != wording.Bytes(f.Request) {
-		text += fmt.Sprintf(" (%s rounded)", wording.Bytes(f.Rounded))
-	}
-	switch {
-	case f.FreeCache > f.Request:
-		text += fmt.Sprintf(" while %s lie free in the cache, the largest piece %s", wording.Bytes(f.FreeCache), wording.Bytes(f.LargestFree))
-	case f.FreeCache > 0:
-		text += fmt.Sprintf(" with %s free in the cache", wording.Bytes(f.FreeCache))
-	default:
-		text += " with nothing free in the cache"
-	}
-	text += fmt.Sprintf("; %s of %s reserved, %s allocated", wording.Bytes(f.Reserved), wording.Bytes(s.Limited.Capacity), wording.Bytes(f.Allocated))
-	if n := s.Limited.Failed; n > 1 {
-		text += fmt.Sprintf(" (%s requests in all, were it to go on)", countText(int64(n)))
-	}
-	return text
-}
-
 // WriteWhatIf writes a comparison of settings for a terminal of so many columns (0 for 80), as WriteText does.
 func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.para("", wi.Snapshot, bold)
-	s := fmt.Sprintf("device %d, %s allocations", wi.Device, countText(int64(wi.Allocations)))
+	s := fmt.Sprintf("device %d, %s allocations", wi.Device, wording.Count(wi.Allocations))
 	if wi.Timed {
 		s += " in " + wording.Duration(wi.To-wi.From)
 	}
 	if wi.Known {
-		s += ", recorded with " + strings.TrimSuffix("setting "+ConfText(wi.Recorded), "setting (default)")
+		s += ", recorded with " + strings.TrimSuffix("setting "+phrase.Conf(wi.Recorded), "setting (default)")
 		if wi.Recorded == "" {
 			s = strings.TrimSuffix(s, " ") + " the default setting"
 		}
 	}
 	p.para("  ", s)
 	if wi.Track != nil {
-		p.para("  ", TrackName(wi.Track))
+		p.para("  ", phrase.Track(wi.Track))
 	}
 	if wi.Capacity > 0 {
 		s := "capacity " + wording.Bytes(wi.Capacity)
@@ -213,13 +118,13 @@ func (p *printer) settings(wi *align.WhatIf) {
 		each(column{head: "peak allocated", over: room, rank: 7}, size(func(s *align.Setting) int64 { return s.PeakAllocated }))
 		each(column{head: cacheAtPeak, over: room, rank: 4}, size(func(s *align.Setting) int64 { return s.CacheAtPeak }))
 		each(column{head: "largest gap", over: room, rank: 6}, size(func(s *align.Setting) int64 { return s.LargestGap }))
-		each(column{head: "segments", over: room, rank: 9}, func(s *align.Setting) string { return countText(int64(s.Segments)) })
-		each(column{head: "cudaMallocs", over: room, rank: 8}, func(s *align.Setting) string { return countText(int64(s.CUDAMallocs)) })
+		each(column{head: "segments", over: room, rank: 9}, func(s *align.Setting) string { return wording.Count(s.Segments) })
+		each(column{head: "cudaMallocs", over: room, rank: 8}, func(s *align.Setting) string { return wording.Count(s.CUDAMallocs) })
 		each(column{head: failedHead, over: limit, rank: 2}, func(s *align.Setting) string {
 			if s.Limited == nil {
 				return ""
 			}
-			return countText(int64(s.Limited.Failed))
+			return wording.Count(s.Limited.Failed)
 		})
 		each(column{head: cardHead, rank: 1}, size(func(s *align.Setting) int64 { return s.SmallestCard }))
 	}
@@ -228,14 +133,14 @@ func (p *printer) settings(wi *align.WhatIf) {
 	conf := tab.add(column{head: "setting", left: true})
 	for i := range rows {
 		no.cells = append(no.cells, strconv.Itoa(i+1))
-		conf.cells = append(conf.cells, SettingText(&wi.Settings[i]))
+		conf.cells = append(conf.cells, phrase.Setting(&wi.Settings[i]))
 	}
 	figures(tab)
 	lines, dropped := tab.lines(p.width - 2)
 	fits := !slices.ContainsFunc(dropped, func(s string) bool {
 		return strings.HasSuffix(s, cacheAtPeak) || strings.HasSuffix(s, failedHead) || strings.HasSuffix(s, cardHead)
 	})
-	if fits && !slices.ContainsFunc(lines, func(l string) bool { return displayWidth(l) > p.width-2 }) {
+	if fits && !slices.ContainsFunc(lines, func(l string) bool { return wording.Width(l) > p.width-2 }) {
 		p.table(tab, nil)
 		return
 	}
@@ -248,7 +153,7 @@ func (p *printer) settings(wi *align.WhatIf) {
 			p.line(in + p.paint(bold, l))
 			continue
 		}
-		p.para("  "+number(i-tab.heads)+" ", SettingText(&wi.Settings[i-tab.heads]))
+		p.para("  "+number(i-tab.heads)+" ", phrase.Setting(&wi.Settings[i-tab.heads]))
 		p.line(in + l)
 	}
 	if len(dropped) > 0 {
@@ -276,7 +181,7 @@ func (p *printer) limits(wi *align.WhatIf) {
 			continue
 		}
 		none = false
-		text := SettingText(s) + " runs through"
+		text := phrase.Setting(s) + " runs through"
 		switch n := s.Limited.Retries; {
 		case n == 1:
 			text += ", and gives its whole cache back once, which costs time"
@@ -293,7 +198,7 @@ func (p *printer) limits(wi *align.WhatIf) {
 	for i := range wi.Settings {
 		if s := &wi.Settings[i]; s.Failed() > 0 && (len(told) < whatIfFailures && !wi.Ranked || s.IsRecorded || s.IsDefault) {
 			told[i] = true
-			p.para("  "+p.paint(red, number(i))+" ", SettingText(s)+" "+FailureText(wi, s)+".")
+			p.para("  "+p.paint(red, number(i))+" ", phrase.Setting(s)+" "+phrase.Failure(wi, s)+".")
 		}
 	}
 	tab := &textTable{}
@@ -309,7 +214,7 @@ func (p *printer) limits(wi *align.WhatIf) {
 		}
 		f := &s.Limited.Failures[0]
 		no.cells = append(no.cells, strconv.Itoa(i+1))
-		in.cells = append(in.cells, PlaceText(wi, &f.Moment))
+		in.cells = append(in.cells, phrase.ShortMoment(wi, &f.Moment))
 		asks.cells = append(asks.cells, wording.Bytes(f.Request))
 		free.cells = append(free.cells, wording.Bytes(f.FreeCache))
 		piece.cells = append(piece.cells, wording.Bytes(f.LargestFree))
@@ -353,12 +258,12 @@ func (p *printer) apart(wi *align.WhatIf) {
 			continue
 		}
 		no.cells = append(no.cells, strconv.Itoa(i+1))
-		first.cells = append(first.cells, PlaceText(wi, &s.First.Moment))
+		first.cells = append(first.cells, phrase.ShortMoment(wi, &s.First.Moment))
 		by.cells = append(by.cells, wording.SignedBytes(s.First.Reserved-s.First.Base))
-		most.cells = append(most.cells, PlaceText(wi, &s.Most.Moment))
+		most.cells = append(most.cells, phrase.ShortMoment(wi, &s.Most.Moment))
 		mostBy.cells = append(mostBy.cells, wording.SignedBytes(s.Most.Reserved-s.Most.Base))
 	}
-	p.head(fmt.Sprintf("Where reserved memory differs from that under %s %s", number(base), ConfText(wi.Settings[base].Conf)))
+	p.head(fmt.Sprintf("Where reserved memory differs from that under %s %s", number(base), phrase.Conf(wi.Settings[base].Conf)))
 	if len(no.cells) > 0 {
 		p.table(tab, nil)
 	}
@@ -395,7 +300,7 @@ func (p *printer) places(wi *align.WhatIf) {
 		}
 		for _, m := range at {
 			some = true
-			after = after || strings.HasPrefix(m.Frame, noLine)
+			after = after || strings.HasPrefix(m.Frame, phrase.NoLine)
 		}
 	}
 	if !some {
@@ -427,7 +332,7 @@ func (p *printer) byIteration(wi *align.WhatIf) {
 		if k > 0 && i != t.rows[k-1]+1 {
 			gaps[k] = fmt.Sprintf("… %d iterations", i-t.rows[k-1]-1)
 		}
-		name.cells = append(name.cells, clean(wi.Track.Iterations[i].Name))
+		name.cells = append(name.cells, wording.Terminal(wi.Track.Iterations[i].Name))
 	}
 	for k, n := range shown {
 		c := column{head: number(n)}

@@ -61,7 +61,7 @@ func WriteWhatIfCSV(w io.Writer, wi *align.WhatIf) error {
 func (t *csvTable) moment(wi *align.WhatIf, m *align.Moment) {
 	if wi.Track == nil {
 		t.empty()
-	} else if it := iterationAt(wi.Track, m.Iteration); it != nil {
+	} else if it := wi.Track.IterationAt(m.Iteration); it != nil {
 		t.int(int64(it.Index))
 	} else {
 		t.empty()

@@ -147,7 +147,7 @@ func (e *whatIfEncoder) iteration(place int) *align.Iteration {
 	if e.wi.Track == nil {
 		return nil
 	}
-	return iterationAt(e.wi.Track, place)
+	return e.wi.Track.IterationAt(place)
 }
 
 func (e *whatIfEncoder) apart(a *align.Apart) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
 	"nsysmem/torchmem"
 )
@@ -147,7 +148,7 @@ func TestWhatIfTextWidth(t *testing.T) {
 		for _, track := range []bool{true, false} {
 			text := whatIfText(t, whatIf(track), width)
 			for _, l := range strings.Split(text, "\n") {
-				if displayWidth(l) > width {
+				if wording.Width(l) > width {
 					t.Errorf("width %d: %q", width, l)
 				}
 			}
@@ -185,7 +186,7 @@ func TestWhatIfHostile(t *testing.T) {
 		}
 		for _, out := range []string{whatIfText(t, w, 80), csv.String(), js.String()} {
 			for _, r := range out {
-				if r != '\n' && steers(r) {
+				if r != '\n' && wording.Steers(r) {
 					t.Fatalf("%q: %U is in the output", h, r)
 				}
 			}

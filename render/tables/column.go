@@ -25,6 +25,7 @@ const (
 	Short               // nanoseconds, in workbooks µs
 	WholeNS             // nanoseconds, always to the nanosecond: 1,234
 	Percent             // hundredths of a whole
+	Ratio               // 0 to 1
 	Rate                // GiB a second
 	Flag                // 1 for yes, 0 for no
 	Origin              // 1 for inferred from the GPU work, 0 for annotated with NVTX ranges
@@ -41,9 +42,11 @@ type Column[R any] struct {
 	Real  func(R) float64 // likewise
 	Text  func(R) string  // likewise; an empty text leaves the cell empty
 	Known func(R) bool    // whether the cell is known and was collected; nil for always
+	Has   func(R) bool    // whether there is such a figure for the row at all; nil for always
+	Least func(R) bool    // whether the true figure may be higher; nil for never
 	Group string          // object of JSON and beginning of the CSV name: "memory", "gpu", "api"; empty for none
 	Bar   bool            // its cells are to be compared: workbooks draw bars in them
-	Blank bool            // an unknown cell is left empty in text, not "n/a"
+	Named bool            // it is shown by the views that name it alone
 
 	// How a view lays the column out in text.
 	Rank int    // the column with the highest rank is left out first where the width is short; 0 stays
@@ -55,22 +58,30 @@ type Column[R any] struct {
 type Cell struct {
 	Unit  Unit
 	Known bool // false for what is unknown or was not collected: empty, null or n/a, never 0
+	Void  bool // there is no such figure for the row: empty in every output; Known is false then
+	Least bool // a lower bound
 	Int   int64
 	Real  float64
 	Text  string
+	Mean  bool // Real counts, although the Unit is one of whole numbers
 }
 
 // Cell reads the cell of a row.
 func (c *Column[R]) Cell(r R) Cell {
-	cell := Cell{Unit: c.Unit, Known: c.Known == nil || c.Known(r)}
-	if !cell.Known {
+	cell := Cell{Unit: c.Unit}
+	if c.Has != nil && !c.Has(r) {
+		cell.Void = true
 		return cell
 	}
+	if cell.Known = c.Known == nil || c.Known(r); !cell.Known {
+		return cell
+	}
+	cell.Least = c.Least != nil && c.Least(r)
 	switch {
 	case c.Int != nil:
 		cell.Int = c.Int(r)
 	case c.Real != nil:
-		cell.Real = c.Real(r)
+		cell.Real, cell.Mean = c.Real(r), c.Unit == Time || c.Unit == Short
 	default:
 		cell.Text = c.Text(r)
 	}
@@ -81,22 +92,19 @@ func (c *Column[R]) Cell(r R) Cell {
 func Lift[R, S any](cols []Column[R], of func(S) R) []Column[S] {
 	out := make([]Column[S], len(cols))
 	for i, c := range cols {
-		out[i] = Column[S]{Key: c.Key, Head: c.Head, Unit: c.Unit, Of: c.Of, Group: c.Group, Bar: c.Bar, Blank: c.Blank,
+		out[i] = Column[S]{Key: c.Key, Head: c.Head, Unit: c.Unit, Of: c.Of, Group: c.Group, Bar: c.Bar, Named: c.Named,
+			Int: lift(c.Int, of), Real: lift(c.Real, of), Text: lift(c.Text, of),
+			Known: lift(c.Known, of), Has: lift(c.Has, of), Least: lift(c.Least, of),
 			Rank: c.Rank, Min: c.Min, Over: c.Over}
-		if c.Int != nil {
-			out[i].Int = func(s S) int64 { return c.Int(of(s)) }
-		}
-		if c.Real != nil {
-			out[i].Real = func(s S) float64 { return c.Real(of(s)) }
-		}
-		if c.Text != nil {
-			out[i].Text = func(s S) string { return c.Text(of(s)) }
-		}
-		if c.Known != nil {
-			out[i].Known = func(s S) bool { return c.Known(of(s)) }
-		}
 	}
 	return out
+}
+
+func lift[R, S, V any](get func(R) V, of func(S) R) func(S) V {
+	if get == nil {
+		return nil
+	}
+	return func(s S) V { return get(of(s)) }
 }
 
 // known says of a report what was collected; short names for the columns below.

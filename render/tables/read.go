@@ -7,10 +7,16 @@ import (
 )
 
 // Read is a cell as people read it in a line of text: sizes in binary units, times with four significant digits, counts
-// with their thousands apart. An unknown cell is "n/a". Words are those of the report: the writer cleans them.
+// with their thousands apart. An unknown cell is "n/a", a lower bound begins with "≥". Words are those of the report: the writer cleans them.
 func (c Cell) Read() string {
-	if !c.Known {
+	switch {
+	case c.Void:
+		return ""
+	case !c.Known:
 		return "n/a"
+	case c.Least:
+		c.Least = false
+		return "≥ " + c.Read()
 	}
 	switch c.Unit {
 	case ID:
@@ -25,6 +31,8 @@ func (c Cell) Read() string {
 		return wording.Duration(c.Int)
 	case Percent:
 		return strconv.FormatFloat(c.Real, 'f', 1, 64) + " %"
+	case Ratio:
+		return strconv.FormatFloat(c.Real, 'f', 2, 64)
 	case Rate:
 		return strconv.FormatFloat(c.Real, 'f', 2, 64) + " GiB/s"
 	case Flag:

@@ -1,9 +1,8 @@
 package tables
 
 import (
-	"strings"
-
 	"nsysmem/align"
+	"nsysmem/render/phrase"
 )
 
 // A Step is a row that stands for one iteration of a track, or for one of its phases.
@@ -31,7 +30,7 @@ func (s *Step) isPhase() bool { return s.Phase != nil }
 
 // inferred says that the step was found in the GPU work.
 func (s *Step) inferred() bool {
-	return s.Track.IterationsFrom.How == "kernels" || s.isPhase() && s.Phase.Inferred
+	return s.Track.IterationsFrom.Inferred() || s.isPhase() && s.Phase.Inferred
 }
 
 func (s *Step) start() int64 {
@@ -84,18 +83,6 @@ func (s *Step) peakPhase() string {
 	return s.Iteration.PeakPhase("device")
 }
 
-// flags says what is special about an iteration; empty for a steady one.
-func flags(it *align.Iteration) string {
-	var words []string
-	if it.Warmup {
-		words = append(words, "warm-up")
-	}
-	if it.Truncated {
-		words = append(words, "truncated")
-	}
-	return strings.Join(words, ", ")
-}
-
 func one(is bool) int64 {
 	if is {
 		return 1
@@ -114,7 +101,7 @@ var steps = append([]Column[*Step]{
 	{Key: "iteration_name", Head: "name", Text: func(s *Step) string { return s.Iteration.Name }},
 	{Key: "warmup", Unit: Flag, Int: func(s *Step) int64 { return one(s.Iteration.Warmup) }},
 	{Key: "truncated", Unit: Flag, Int: func(s *Step) int64 { return one(s.Iteration.Truncated) }},
-	{Key: "flags", Head: "flags", Text: func(s *Step) string { return flags(s.Iteration) }},
+	{Key: "flags", Head: "flags", Text: func(s *Step) string { return phrase.Flags(s.Iteration) }},
 	{Key: "path", Head: "phase", Text: (*Step).phasePath},
 	{Key: "name", Text: func(s *Step) string { return s.Phase.Name }, Known: (*Step).isPhase},
 	{Key: "depth", Head: "depth", Unit: ID, Int: (*Step).depth},
@@ -126,8 +113,8 @@ var steps = append([]Column[*Step]{
 	{Key: "end_ns", Unit: Time, Int: (*Step).end},
 	{Key: "at_ns", Head: "at", Unit: Time, Int: func(s *Step) int64 { return s.start() - s.From }},
 	{Key: "duration_ns", Head: "time", Unit: Time, Int: (*Step).duration},
-	{Key: "some_graphs", Head: "graphs", Unit: Count, Blank: true, Int: func(s *Step) int64 { return s.use().GPU.Graphs },
-		Known: func(s *Step) bool { return s.Track.Total.GPU.Graphs > 0 }},
+	{Key: "some_graphs", Head: "graphs", Unit: Count, Int: func(s *Step) int64 { return s.use().GPU.Graphs },
+		Has: func(s *Step) bool { return s.Track.Total.GPU.Graphs > 0 }},
 	{Key: "peak_phase", Head: "peak phase", Text: (*Step).peakPhase, Known: func(s *Step) bool { return s.Collected.Memory }},
 	{Key: "peak_after_ns", Head: "peak at", Unit: Time, Known: func(s *Step) bool { return s.Collected.Memory },
 		Int: func(s *Step) int64 { return s.use().Memory.PeakAt - s.From }},
@@ -170,12 +157,12 @@ var (
 			workFigures + ", " + wholeLevel,
 		Parquet: "iteration, warmup, truncated, path=phase, name, depth, calls, inferred, start_ns, end_ns, duration_ns, " + parquetFigures,
 	})
-	Iterations = &stepTables[0]
-	PhaseRows  = &stepTables[1]
+	Iterations = stepTables[0]
+	PhaseRows  = stepTables[1]
 )
 
 // LevelColumns are the figures of a level beside the device level, such as "managed", with a prefix before their keys.
-func LevelColumns(kind, prefix string) []Column[*Step] {
+func LevelColumns(kind align.LevelKind, prefix string) []Column[*Step] {
 	p := part[*Step, align.MemoryUse]{key: prefix, collected: (*Step).collected, needs: knowsMemory,
 		use: func(s *Step) *align.MemoryUse { return s.use().Level(kind) }}
 	return headed(p.columns(Memory))

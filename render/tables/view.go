@@ -29,12 +29,13 @@ type Table[R any] struct {
 }
 
 // Columns are the columns that an output shows, from left to right, each with the head that it has there.
-func (t *Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
+func (t Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
 
 // Views say for some outputs which columns of a catalogue they show: their keys in order, parted by commas. A key may be
 // followed by
 //
 //	!          whole bytes or nanoseconds, where Bytes and Time are rounded
+//	~          several lines, where Words take one
 //	:3 or :3/10  the rank 3 and the least width of 10 of Column
 //	=head      another head in this output
 //
@@ -44,7 +45,7 @@ type Views map[Output]string
 // define makes tables of the columns of a catalogue. It panics where a view is not well made, which is a fault of this
 // package and not of a report.
 //
-// A column that none of the views names is shown by all of them, behind those that they name.
+// A column that none of the views names is shown by all of them, behind those that they name, unless it is Named.
 func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
 	place := make(map[string]int, len(catalogue))
 	for i, c := range catalogue {
@@ -69,7 +70,7 @@ func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
 		}
 	}
 	for k, c := range catalogue {
-		if named[k] {
+		if named[k] || c.Named {
 			continue
 		}
 		for i, views := range tables {
@@ -87,6 +88,7 @@ const newRank = 99
 // A pick is what a view says of a column.
 type pick struct {
 	whole     bool
+	long      bool
 	rank, min int
 	head      *string // nil for the column's own
 }
@@ -102,6 +104,7 @@ func parse(item string) (key string, p pick) {
 		p.rank, p.min = number(rank), number(least)
 	}
 	key, p.whole = strings.CutSuffix(key, "!")
+	key, p.long = strings.CutSuffix(key, "~")
 	return key, p
 }
 
@@ -119,6 +122,9 @@ func number(s string) int {
 // show is a column as an output has it.
 func show[R any](c Column[R], o Output, p pick) Column[R] {
 	c.Rank, c.Min = p.rank, p.min
+	if p.long {
+		c.Unit = Long
+	}
 	if p.whole {
 		c.Bar = false
 		switch c.Unit {

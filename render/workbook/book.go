@@ -6,10 +6,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/xuri/excelize/v2"
-	"golang.org/x/text/width"
+
+	"nsysmem/internal/wording"
 )
 
 // maxRows is the number of rows that a sheet may have. Tests lower it.
@@ -185,7 +185,7 @@ func (b *book) part(t *table, widths []float64, part, from, to int) error {
 	}
 	lines := 1
 	for i, c := range t.cols {
-		lines = max(lines, int(math.Ceil(float64(textWidth(c.head)+3)/widths[i])))
+		lines = max(lines, int(math.Ceil(float64(wording.Width(c.head)+3)/widths[i])))
 	}
 	// Neighbours that are alike are set at once: the library goes through all columns for each.
 	for i, j := 0, 0; i < len(t.cols); i = j {
@@ -307,7 +307,7 @@ var escapes = regexp.MustCompile(`_x([0-9A-Fa-f]{4}_)`)
 func uniqueHeads(cols []column) {
 	seen := make(map[string]bool, len(cols))
 	for i := range cols {
-		h := strings.Join(strings.Fields(cellText(cols[i].head)), " ")
+		h := strings.Join(strings.Fields(wording.Cell(cols[i].head)), " ")
 		h = escapes.ReplaceAllString(h, "_X$1")
 		if r := []rune(h); len(r) > maxHead {
 			h = string(r[:maxHead]) + "…"
@@ -336,9 +336,9 @@ func columnWidths(t *table) []float64 {
 	need := make([]int, len(t.cols))
 	for i, c := range t.cols {
 		for _, word := range strings.Fields(c.head) {
-			need[i] = max(need[i], textWidth(word)+3) // 3 for the filter's button
+			need[i] = max(need[i], wording.Width(word)+3) // 3 for the filter's button
 		}
-		need[i] = max(need[i], (textWidth(c.head)+1)/2+3)
+		need[i] = max(need[i], (wording.Width(c.head)+1)/2+3)
 	}
 	var r row
 	step := max(1, t.n/measured)
@@ -365,7 +365,7 @@ func shownWidth(v any, as format) int {
 	var f float64
 	switch v := v.(type) {
 	case string:
-		return textWidth(v)
+		return wording.Width(v)
 	case int64:
 		f = float64(v)
 	case float64:
@@ -389,23 +389,6 @@ func shownWidth(v any, as format) int {
 	}
 	if f < 0 || as == asChange {
 		n++
-	}
-	return n
-}
-
-// textWidth is the number of characters of usual width that a text takes in a cell.
-func textWidth(s string) int {
-	n := 0
-	for _, r := range s {
-		switch {
-		case r < 0x300:
-			n++
-		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		case width.LookupRune(r).Kind() == width.EastAsianWide, width.LookupRune(r).Kind() == width.EastAsianFullwidth:
-			n += 2
-		default:
-			n++
-		}
 	}
 	return n
 }

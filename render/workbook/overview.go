@@ -11,7 +11,9 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/internal/wording"
+	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 const (
@@ -81,7 +83,7 @@ func (o *overview) set(col int, v any, style int) {
 	}
 	if v != nil {
 		if s, ok := v.(string); ok {
-			v = cellText(s)
+			v = wording.Cell(s)
 		}
 		o.do(o.b.f.SetCellValue(overviewSheet, cell, v))
 	}
@@ -103,7 +105,7 @@ func (o *overview) fact(key, text string) {
 	o.do(err)
 	o.do(o.b.f.MergeCell(overviewSheet, a, z))
 	// Neither Excel nor LibreOffice fits the height of a row to merged cells.
-	lines := math.Ceil(float64(textWidth(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
+	lines := math.Ceil(float64(wording.Width(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, min(max(lines, 1)*15, 150)))
 	o.row++
 }
@@ -114,25 +116,25 @@ func (o *overview) section(title string) {
 	o.row++
 }
 
-// table writes an Excel table. Each row is given by fill; there is at least one.
-func (o *overview) table(name string, cols []column, n int, fill func(i int, r *row)) {
+// table writes an Excel table of at least one row.
+func (o *overview) table(name string, t *table) {
 	top := o.row
 	lines := 1
-	for i, c := range cols {
+	for i, c := range t.cols {
 		o.set(i+1, c.head, o.b.headStyle(c.as))
-		lines = max(lines, int(math.Ceil(float64(textWidth(c.head)+5)/columnWidth)))
+		lines = max(lines, int(math.Ceil(float64(wording.Width(c.head)+5)/columnWidth)))
 	}
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(lines*15+3)))
 	o.row++
 	var r row
-	for i := range n {
+	for i := range t.n {
 		r.reset()
-		fill(i, &r)
+		t.fill(i, &r)
 		high := 1
 		for j, v := range r.cells {
-			o.set(j+1, v, o.b.styles[cols[j].as])
-			if s, ok := v.(string); ok && cols[j].as == asLong {
-				high = max(high, int(math.Ceil(float64(textWidth(s))/(columnWidth-1.5))))
+			o.set(j+1, v, o.b.styles[t.cols[j].as])
+			if s, ok := v.(string); ok && t.cols[j].as == asLong {
+				high = max(high, int(math.Ceil(float64(wording.Width(s))/(columnWidth-1.5))))
 			}
 		}
 		o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(min(high, 8)*15)))
@@ -140,7 +142,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 	}
 	a, err := excelize.CoordinatesToCellName(1, top)
 	o.do(err)
-	z, err := excelize.CoordinatesToCellName(len(cols), o.row-1)
+	z, err := excelize.CoordinatesToCellName(len(t.cols), o.row-1)
 	o.do(err)
 	stripes := true
 	if o.err == nil {
@@ -159,7 +161,7 @@ func (o *overview) source(rep *findings.Report) {
 	o.fact("Nsight Systems", nsys)
 	o.fact("Recorded", strconv.FormatFloat(float64(s.Duration())/1e9, 'f', 3, 64)+" s; times in this workbook count from "+
 		strconv.FormatFloat(float64(s.Start)/1e9, 'f', 9, 64)+" s on the report's clock")
-	o.fact("Clock 0", summary.Date(s.StartUTC))
+	o.fact("Clock 0", phrase.Date(s.StartUTC))
 	o.fact("System", s.OS)
 	var drivers []string
 	if s.Driver != "" {
@@ -170,10 +172,10 @@ func (o *overview) source(rep *findings.Report) {
 	}
 	o.fact("Driver", strings.Join(drivers, ", "))
 	for _, t := range rep.Tracks {
-		o.fact("Traced", summary.TrackName(t))
+		o.fact("Traced", phrase.Track(t))
 	}
-	gaps := map[string]summary.Gap{}
-	for _, g := range summary.Missing(rep.Collected) {
+	gaps := map[string]phrase.Gap{}
+	for _, g := range phrase.Missing(rep.Collected) {
 		gaps[g.What] = g
 	}
 	for _, what := range []string{"device memory", "NVTX ranges", "GPU kernels", "CUDA API calls"} {
@@ -225,48 +227,13 @@ func (o *overview) levels(rep *findings.Report) {
 	if !rep.Collected.Memory {
 		return
 	}
-	n, at := flatten(rep, func(t *align.Track) int { return len(t.Levels) })
-	if n == 0 {
+	g := tables.LevelGrid(rep.Report, tables.Levels.Columns(tables.Workbook))
+	if g.Rows == 0 {
 		return
 	}
 	o.section("Memory traced as live (allocations that the recording saw; the CUDA context and other processes are not in it)")
-	o.table("Levels", columns(
-		column{head: "Kind"}, column{head: "Peak (MiB)", as: asMiB}, column{head: "Peak at (ms)", as: asTime}, column{head: "Peak in", as: asLong},
-		column{head: "End (MiB)", as: asMiB}, column{head: "Baseline (MiB)", as: asMiB}, column{head: "Allocs", as: asCount},
-		column{head: "Frees", as: asCount}, column{head: "Failed allocs", as: asCount}, column{head: "Peak (bytes)", as: asCount},
-		column{head: "End (bytes)", as: asCount}, column{head: "Note", as: asLong}), n, func(i int, r *row) {
-		t, j := at(i)
-		l := &t.Levels[j]
-		it, phase := summary.PeakPlace(t, l)
-		in := "outside iterations"
-		if it != nil {
-			in = it.Name
-			if phase != "" {
-				in += ", " + phase
-			}
-			if summary.InferredNote(t) != "" {
-				in += " (inferred)"
-			}
-		}
-		note := ""
-		if l.Partial {
-			note = "partial: lower bounds"
-		}
-		r.track(t)
-		r.text(l.Kind)
-		r.mib(true, l.Peak)
-		r.ms(true, l.PeakAt-rep.Source.Start)
-		r.text(in)
-		r.mib(true, l.End)
-		r.mib(true, l.Baseline)
-		r.int(l.Allocs)
-		r.int(l.Frees)
-		r.intIf(rep.Collected.API, l.FailedAllocs)
-		r.int(l.Peak)
-		r.int(l.End)
-		r.text(note)
-	})
-	for _, s := range summary.Together(rep) {
+	o.table("Levels", table{}.of(g))
+	for _, s := range phrase.Together(rep) {
 		o.fact("Together", s)
 	}
 	for _, t := range rep.Tracks {
@@ -284,32 +251,9 @@ func (o *overview) tracks(rep *findings.Report) {
 	}
 	o.section("Iterations and attribution")
 	for _, t := range rep.Tracks {
-		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+summary.IterationsFromText(t))
+		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+phrase.IterationsFrom(t))
 	}
-	c := &rep.Collected
-	o.table("Tracks", columns(
-		column{head: "Process name", as: asLong}, column{head: "Iterations", as: asCount}, column{head: "Found by"}, column{head: "Pattern", as: asLong},
-		column{head: "Confidence", as: asMiB}, column{head: "Kernels", as: asCount}, column{head: "Range on own thread (%)", as: asMiB},
-		column{head: "Range on iterations' thread (%)", as: asMiB}, column{head: "No range (%)", as: asMiB}, column{head: "No launch (%)", as: asMiB},
-		column{head: "Device memory (MiB)", as: asMiB}), len(rep.Tracks), func(i int, r *row) {
-		t := rep.Tracks[i]
-		a := &t.Attribution
-		r.track(t)
-		r.text(t.Process)
-		r.int(int64(len(t.Iterations)))
-		r.text(t.IterationsFrom.How)
-		r.text(t.IterationsFrom.Pattern)
-		r.cells = append(r.cells, t.IterationsFrom.Confidence)
-		r.intIf(c.Kernels, a.Kernels)
-		for _, part := range []int64{a.SameThread, a.OtherThread, a.None, a.NoLaunch} {
-			if c.Kernels && a.Kernels > 0 {
-				r.cells = append(r.cells, float64(part)/float64(a.Kernels)*100)
-			} else {
-				r.none()
-			}
-		}
-		r.mib(t.DeviceTotal > 0, t.DeviceTotal)
-	})
+	o.table("Tracks", table{}.of(tables.TrackGrid(rep.Report, tables.Tracks.Columns(tables.Workbook))))
 }
 
 // A peak is a phase of a track in the Overview's table.
@@ -318,22 +262,11 @@ type peak struct {
 	p *align.PhaseStat
 }
 
-// level is the use of a row that tells phases apart: what tensors hold where a snapshot says it, for the device level is flat
-// under a cache.
-func (p *peak) level(u *align.Use) *align.MemoryUse {
-	if summary.HasTensorLevels(p.t) {
-		if m := summary.LevelUse(u, "allocated"); m != nil {
-			return m
-		}
-	}
-	return &u.Memory
-}
-
 // ofLevel says, as the end of a title, of which level phases are told; empty where that is the device level.
 func ofLevel(rep *findings.Report) string {
 	with := 0
 	for _, t := range rep.Tracks {
-		if summary.HasTensorLevels(t) {
+		if t.HasTensorLevels() {
 			with++
 		}
 	}
@@ -362,7 +295,7 @@ func (o *overview) phases(rep *findings.Report) []peak {
 	if len(all) == 0 {
 		return nil
 	}
-	need := func(i int) int64 { return all[i].level(&all[i].p.Max).Need }
+	need := func(i int) int64 { return tables.HeldNeed(all[i].t, all[i].p) }
 	sort.SliceStable(all, func(i, j int) bool { return need(i) > need(j) })
 	// Phases that need nothing say nothing, unless all are such.
 	some := sort.Search(len(all), func(i int) bool { return need(i) <= 0 })
@@ -371,23 +304,11 @@ func (o *overview) phases(rep *findings.Report) []peak {
 	}
 	all = all[:min(len(all), overviewPhases)]
 	o.section("Phases of steady iterations that need most" + ofLevel(rep))
-	o.table("Phase_peaks", columns(
-		column{head: "Phase", as: asLong}, column{head: "From"}, column{head: "Peak (MiB, max)", as: asMiB}, column{head: "Need (MiB, max)", as: asMiB},
-		column{head: "Need (MiB, median)", as: asMiB}, column{head: "Net (MiB, median)", as: asChange}, column{head: "Time (ms, median)", as: asTime},
-		column{head: "Kernels (median)", as: asCount}, column{head: "Kernel time (ms, median)", as: asTime}), len(all), func(i int, r *row) {
-		t, p := all[i].t, all[i].p
-		r.track(t)
-		r.text(p.Path)
-		r.text(from(p.Inferred))
-		high, mid := all[i].level(&p.Max), all[i].level(&p.Median)
-		r.mib(true, high.Peak)
-		r.mib(true, high.Need)
-		r.mib(true, mid.Need)
-		r.mib(true, mid.Net)
-		r.ms(true, p.DurationNS)
-		r.intIf(rep.Collected.Kernels, p.Median.GPU.Kernels)
-		r.ms(rep.Collected.Kernels, p.Median.GPU.KernelNS)
-	})
+	row := &tables.Row[align.PhaseStat]{Report: rep.Report}
+	o.table("Phase_peaks", table{}.of(tables.Over(tables.PhasePeaks.Columns(tables.Workbook), len(all), func(i int) *tables.Row[align.PhaseStat] {
+		row.Track, row.Item = all[i].t, all[i].p
+		return row
+	})))
 	return all
 }
 

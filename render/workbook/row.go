@@ -2,10 +2,9 @@ package workbook
 
 import (
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"nsysmem/align"
+	"nsysmem/internal/wording"
 )
 
 // A row takes the cells of one row from left to right. A cell that is left out stays empty, which is how "not collected"
@@ -34,7 +33,7 @@ func (r *row) text(s string) {
 		r.none()
 		return
 	}
-	r.cells = append(r.cells, cellText(s))
+	r.cells = append(r.cells, wording.Cell(s))
 }
 
 // mib takes bytes. The library keeps 15 significant digits, as Excel does, which is more than a number of bytes has: times
@@ -78,40 +77,9 @@ func (r *row) track(t *align.Track) {
 	r.int(t.Device)
 }
 
-// maxCell is the number of UTF-16 units that a cell may hold.
-const maxCell = 32767
-
-// cellText is s fit for a cell: what XML has no form for is replaced by U+FFFD, and what is too long is cut.
-func cellText(s string) string {
-	plain := len(s) <= maxCell
-	for i := 0; plain && i < len(s); i++ {
-		plain = s[i] >= ' ' && s[i] < 0x7f
-	}
-	if plain {
-		return s
-	}
-	units := 0
-	var b strings.Builder
-	for _, c := range s {
-		if c < ' ' && c != '\t' && c != '\n' || c >= 0x7f && c <= 0x9f || c == 0xfffe || c == 0xffff {
-			c = utf8.RuneError
-		}
-		n := 1
-		if c > 0xffff {
-			n = 2
-		}
-		if units += n; units > maxCell-1 {
-			b.WriteRune('…')
-			break
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}
-
 // phaseText names the phase of an event: a path, or what stands for none.
-func phaseText(path, where string) string {
-	if where == "none" || path == "" && where != "iteration" {
+func phaseText(path string, where align.Where) string {
+	if where == align.InNone || path == "" && where != align.InIteration {
 		return "(no range)"
 	}
 	return path
@@ -119,11 +87,11 @@ func phaseText(path, where string) string {
 
 // iterationIndex takes the number of the iteration at a place of the track.
 func (r *row) iterationIndex(t *align.Track, place int) {
-	if place < 0 || place >= len(t.Iterations) {
+	if it := t.IterationAt(place); it != nil {
+		r.int(int64(it.Index))
+	} else {
 		r.none()
-		return
 	}
-	r.int(int64(t.Iterations[place].Index))
 }
 
 // where takes the columns of the iteration and phase in which something happened, and From.

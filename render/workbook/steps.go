@@ -5,7 +5,8 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 // Colours of the tabs, by what a sheet is about.
@@ -22,19 +23,6 @@ func columns(cols ...column) []column {
 	return append(append([]column(nil), trackColumns...), cols...)
 }
 
-// countColumns are the columns that row.counts takes.
-var countColumns = []column{
-	{head: "Allocs", as: asCount}, {head: "Allocated (MiB)", as: asMiB}, {head: "Frees", as: asCount},
-	{head: "Freed (MiB)", as: asMiB}, {head: "Failed allocs", as: asCount},
-	{head: "Kernels", as: asCount}, {head: "Kernel time (ms)", as: asTime}, {head: "GPU busy (ms)", as: asTime},
-	{head: "Graph launches", as: asCount}, {head: "Graph time (ms)", as: asTime},
-	{head: "To device (MiB)", as: asMiB}, {head: "To host (MiB)", as: asMiB}, {head: "On device (MiB)", as: asMiB},
-	{head: "Copy time (ms)", as: asTime}, {head: "API alloc time (ms)", as: asTime},
-	{head: "API free time (ms)", as: asTime}, {head: "API sync time (ms)", as: asTime},
-	{head: "Start (bytes)", as: asCount}, {head: "End (bytes)", as: asCount}, {head: "Net (bytes)", as: asCount},
-	{head: "Peak (bytes)", as: asCount}, {head: "Need (bytes)", as: asCount},
-}
-
 // Columns of the Iterations sheet that the Overview's chart shows.
 const (
 	columnIteration = 2
@@ -44,36 +32,8 @@ const (
 )
 
 func iterationsTable(rep *findings.Report) *table {
-	c := rep.Collected
-	n, at := flatten(rep, func(t *align.Track) int { return len(t.Iterations) })
-	return &table{
-		sheet: "Iterations", name: "Iterations", tab: tabSteps, n: n, fixed: 4, none: "none found",
-		cols: append(columns(
-			column{head: "Iteration", as: asID}, column{head: "Name"}, column{head: "Flags"}, column{head: "From"}, column{head: "Peak phase"},
-			column{head: "Start (MiB)", as: asMiB}, column{head: "End (MiB)", as: asMiB}, column{head: "Net (MiB)", as: asChange},
-			column{head: "Peak (MiB)", as: asMiB, bar: true}, column{head: "Need (MiB)", as: asMiB, bar: true},
-			column{head: "At (ms)", as: asTime}, column{head: "Time (ms)", as: asTime}, column{head: "Peak at (ms)", as: asTime}), countColumns...),
-		fill: func(i int, r *row) {
-			t, j := at(i)
-			it := &t.Iterations[j]
-			m := &it.Memory
-			r.track(t)
-			r.int(int64(it.Index))
-			r.text(it.Name)
-			r.text(summary.Flags(it))
-			r.text(from(t.IterationsFrom.How == "kernels"))
-			if c.Memory {
-				r.text(summary.PeakPhase(it))
-			} else {
-				r.none()
-			}
-			r.level(c.Memory, m)
-			r.ms(true, it.Start-rep.Source.Start)
-			r.ms(true, it.End-it.Start)
-			r.ms(c.Memory, m.PeakAt-rep.Source.Start)
-			r.counts(&c, &it.Use)
-		},
-	}
+	return table{sheet: "Iterations", name: "Iterations", tab: tabSteps, fixed: 4, none: "none found"}.
+		of(tables.IterationGrid(rep.Report, tables.Iterations.Columns(tables.Workbook)))
 }
 
 // level takes start, end, net, peak and need of a level in MiB.
@@ -90,29 +50,6 @@ func (r *row) exact(known bool, m *align.MemoryUse) {
 	}
 }
 
-// counts takes the columns of attributed memory events, GPU work, API time, and the device level in whole bytes.
-func (r *row) counts(c *align.Collected, u *align.Use) {
-	m := &u.Memory
-	r.intIf(c.Memory, m.Allocs)
-	r.mib(c.Memory, m.AllocBytes)
-	r.intIf(c.Memory, m.Frees)
-	r.mib(c.Memory, m.FreeBytes)
-	r.intIf(c.Memory && c.API, m.FailedAllocs)
-	r.intIf(c.Kernels, u.GPU.Kernels)
-	r.ms(c.Kernels, u.GPU.KernelNS)
-	r.ms(c.Kernels, u.GPU.BusyNS)
-	r.intIf(c.Kernels, u.GPU.Graphs)
-	r.ms(c.Kernels, u.GPU.GraphNS)
-	r.mib(c.Copies, u.GPU.H2D)
-	r.mib(c.Copies, u.GPU.D2H)
-	r.mib(c.Copies, u.GPU.D2D)
-	r.ms(c.Copies, u.GPU.MemcpyNS)
-	r.ms(c.API, u.API.AllocNS)
-	r.ms(c.API, u.API.FreeNS)
-	r.ms(c.API, u.API.SyncNS)
-	r.exact(c.Memory, m)
-}
-
 func from(inferred bool) string {
 	if inferred {
 		return "inferred"
@@ -121,60 +58,8 @@ func from(inferred bool) string {
 }
 
 func phasesTable(rep *findings.Report) *table {
-	c := rep.Collected
-	n, at := flatten(rep, func(t *align.Track) int { return len(t.Phases) })
-	return &table{
-		sheet: "Phases", name: "Phases", tab: tabSteps, n: n, fixed: 3, none: "none: no phases inside steady iterations",
-		cols: columns(
-			column{head: "Phase"}, column{head: "Depth", as: asID}, column{head: "From"},
-			column{head: "Steady iterations", as: asCount}, column{head: "Calls (median)", as: asCount}, column{head: "Time (ms, median)", as: asTime},
-			column{head: "Start (MiB, median)", as: asMiB}, column{head: "End (MiB, median)", as: asMiB},
-			column{head: "Net (MiB, median)", as: asChange}, column{head: "Net (MiB, max)", as: asChange},
-			column{head: "Peak (MiB, median)", as: asMiB, bar: true}, column{head: "Peak (MiB, max)", as: asMiB, bar: true},
-			column{head: "Need (MiB, median)", as: asMiB, bar: true}, column{head: "Need (MiB, max)", as: asMiB, bar: true},
-			column{head: "Allocs (median)", as: asCount}, column{head: "Allocs (max)", as: asCount},
-			column{head: "Kernels (median)", as: asCount}, column{head: "Kernels (max)", as: asCount},
-			column{head: "Kernel time (ms, median)", as: asTime}, column{head: "Kernel time (ms, max)", as: asTime},
-			column{head: "GPU busy (ms, median)", as: asTime}, column{head: "Copies to device (MiB, median)", as: asMiB},
-			column{head: "API alloc time (ms, median)", as: asTime}, column{head: "API sync time (ms, median)", as: asTime},
-			column{head: "Net (bytes, median)", as: asCount}, column{head: "Peak (bytes, median)", as: asCount}, column{head: "Peak (bytes, max)", as: asCount},
-			column{head: "Need (bytes, median)", as: asCount}, column{head: "Need (bytes, max)", as: asCount}),
-		fill: func(i int, r *row) {
-			t, j := at(i)
-			p := &t.Phases[j]
-			med, top := &p.Median, &p.Max
-			r.track(t)
-			r.text(p.Path)
-			r.int(int64(p.Depth))
-			r.text(from(p.Inferred))
-			r.int(int64(p.Iterations))
-			r.int(int64(p.Calls))
-			r.ms(true, p.DurationNS)
-			r.mib(c.Memory, med.Memory.Start)
-			r.mib(c.Memory, med.Memory.End)
-			r.mib(c.Memory, med.Memory.Net)
-			r.mib(c.Memory, top.Memory.Net)
-			r.mib(c.Memory, med.Memory.Peak)
-			r.mib(c.Memory, top.Memory.Peak)
-			r.mib(c.Memory, med.Memory.Need)
-			r.mib(c.Memory, top.Memory.Need)
-			r.intIf(c.Memory, med.Memory.Allocs)
-			r.intIf(c.Memory, top.Memory.Allocs)
-			r.intIf(c.Kernels, med.GPU.Kernels)
-			r.intIf(c.Kernels, top.GPU.Kernels)
-			r.ms(c.Kernels, med.GPU.KernelNS)
-			r.ms(c.Kernels, top.GPU.KernelNS)
-			r.ms(c.Kernels, med.GPU.BusyNS)
-			r.mib(c.Copies, med.GPU.H2D)
-			r.ms(c.API, med.API.AllocNS)
-			r.ms(c.API, med.API.SyncNS)
-			r.intIf(c.Memory, med.Memory.Net)
-			r.intIf(c.Memory, med.Memory.Peak)
-			r.intIf(c.Memory, top.Memory.Peak)
-			r.intIf(c.Memory, med.Memory.Need)
-			r.intIf(c.Memory, top.Memory.Need)
-		},
-	}
+	return table{sheet: "Phases", name: "Phases", tab: tabSteps, fixed: 3, none: "none: no phases inside steady iterations"}.
+		of(tables.RowGrid(rep.Report, tables.Phases.Columns(tables.Workbook), func(t *align.Track) []align.PhaseStat { return t.Phases }))
 }
 
 // matrixPhases is how many phases the heat maps show, those with the highest need; every one is on the sheet Phase rows.
@@ -211,8 +96,8 @@ func matrixTable(rep *findings.Report) *table {
 		r.track(tr)
 		r.int(int64(it.Index))
 		r.text(it.Name)
-		r.text(summary.Flags(it))
-		r.text(from(summary.InferredNote(tr) != ""))
+		r.text(phrase.Flags(it))
+		r.text(from(phrase.Inferred(tr) != ""))
 		for range 3 * k {
 			r.none()
 		}
@@ -266,42 +151,7 @@ func matrixPaths(rep *findings.Report) []string {
 
 // phaseRowsTable has a row for each phase of each iteration, with all that is known of it.
 func phaseRowsTable(rep *findings.Report) *table {
-	c := rep.Collected
-	type at struct {
-		t     *align.Track
-		it    *align.Iteration
-		first int
-	}
-	var its []at
-	n := 0
-	for _, t := range rep.Tracks {
-		for i := range t.Iterations {
-			its = append(its, at{t, &t.Iterations[i], n})
-			n += len(t.Iterations[i].Phases)
-		}
-	}
-	return &table{
-		sheet: "Phase rows", name: "Phase_rows", tab: tabSteps, n: n, fixed: 4, none: "none: no phases inside iterations",
-		cols: append(columns(
-			column{head: "Iteration", as: asID}, column{head: "Phase"}, column{head: "Depth", as: asID}, column{head: "From"},
-			column{head: "Calls", as: asCount}, column{head: "At (ms)", as: asTime}, column{head: "Time (ms)", as: asTime},
-			column{head: "Start (MiB)", as: asMiB}, column{head: "End (MiB)", as: asMiB}, column{head: "Net (MiB)", as: asChange},
-			column{head: "Peak (MiB)", as: asMiB, bar: true}, column{head: "Need (MiB)", as: asMiB, bar: true}), countColumns...),
-		fill: func(i int, r *row) {
-			k := sort.Search(len(its), func(k int) bool { return its[k].first > i }) - 1
-			t, it := its[k].t, its[k].it
-			p := &it.Phases[i-its[k].first]
-			m := &p.Memory
-			r.track(t)
-			r.int(int64(it.Index))
-			r.text(p.Path)
-			r.int(int64(p.Depth))
-			r.text(from(p.Inferred || t.IterationsFrom.How == "kernels"))
-			r.int(int64(p.Calls))
-			r.ms(true, p.Start-rep.Source.Start)
-			r.ms(true, p.Duration)
-			r.level(c.Memory, m)
-			r.counts(&c, &p.Use)
-		},
-	}
+	all := func(*align.Track) bool { return true }
+	return table{sheet: "Phase rows", name: "Phase_rows", tab: tabSteps, fixed: 4, none: "none: no phases inside iterations"}.
+		of(tables.PhaseGrid(rep.Report, tables.PhaseRows.Columns(tables.Workbook), all))
 }

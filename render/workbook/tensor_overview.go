@@ -6,7 +6,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 // tensors writes what is known of tensors in sentences.
@@ -21,27 +21,27 @@ func (o *overview) tensors(rep *findings.Report) {
 	o.section("Tensors")
 	for _, t := range rep.Tracks {
 		if len(rep.Tracks) > 1 {
-			o.fact("Track", summary.TrackName(t))
+			o.fact("Track", phrase.Track(t))
 		}
 		if ten := t.Tensors; ten != nil {
-			o.fact("Tensors", summary.TensorsText(ten))
-			if s := summary.ClockText(ten.Clock); s != "" {
+			o.fact("Tensors", phrase.Tensors(ten))
+			if s := phrase.Clock(ten.Clock); s != "" {
 				o.fact("Clock", s)
 			}
-			if s := summary.SettingsText(ten); s != "" {
+			if s := phrase.Settings(ten); s != "" {
 				o.fact("Settings", "PYTORCH_CUDA_ALLOC_CONF: "+s)
 			}
 			if ten.Outside != nil {
-				o.fact("Outside", summary.OutsideText(ten.Outside))
+				o.fact("Outside", phrase.Outside(ten.Outside))
 			}
 			if ten.AtReserved != nil {
-				o.fact("Fragmentation", summary.FragmentationText(t))
+				o.fact("Fragmentation", phrase.Fragmentation(t))
 			}
 		}
 		if t.Theory != nil {
-			o.fact("Theory", summary.TheoryText(t.Theory))
-			for _, b := range summary.BesideTheory(t) {
-				o.fact("", summary.BesideText(&b))
+			o.fact("Theory", phrase.Theory(t.Theory))
+			for _, b := range phrase.BesideTheory(t) {
+				o.fact("", b.Sentence())
 			}
 		}
 	}

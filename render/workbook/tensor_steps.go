@@ -5,11 +5,14 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 // The three levels, each with the word that its columns begin with.
-var threeLevels = []struct{ kind, word string }{{"allocated", "Allocated"}, {"reserved", "Reserved"}, {"device", "Traced"}}
+var threeLevels = []struct {
+	kind align.LevelKind
+	word string
+}{{align.LevelAllocated, "Allocated"}, {align.LevelReserved, "Reserved"}, {align.LevelDevice, "Traced"}}
 
 // Columns of the sheet Tensor levels that the Overview's chart shows.
 const (
@@ -35,9 +38,9 @@ func levelColumns() []column {
 
 // levels takes the columns of levelColumns.
 func (r *row) levels(u *align.Use) {
-	unused, outside, ok := summary.LevelGaps(u)
-	level := func(kind string) (m *align.MemoryUse, known bool) {
-		if m = summary.LevelUse(u, kind); m == nil {
+	unused, outside, ok := u.Gaps()
+	level := func(kind align.LevelKind) (m *align.MemoryUse, known bool) {
+		if m = u.Level(kind); m == nil {
 			return &align.MemoryUse{}, false
 		}
 		return m, true
@@ -58,7 +61,7 @@ func (r *row) levels(u *align.Use) {
 
 // leveled is the number of iterations of a track that has the levels of a snapshot.
 func leveled(t *align.Track) int {
-	if !summary.HasTensorLevels(t) {
+	if !t.HasTensorLevels() {
 		return 0
 	}
 	return len(t.Iterations)
@@ -76,9 +79,9 @@ func tensorLevelsTable(rep *findings.Report) *table {
 			r.track(t)
 			r.int(int64(it.Index))
 			r.text(it.Name)
-			r.text(summary.Flags(it))
-			r.text(from(t.IterationsFrom.How == "kernels"))
-			r.text(summary.LevelPeakPhase(it, "allocated"))
+			r.text(phrase.Flags(it))
+			r.text(from(t.IterationsFrom.Inferred()))
+			r.text(it.PeakPhase("allocated"))
 			r.levels(&it.Use)
 		},
 	}
@@ -87,7 +90,7 @@ func tensorLevelsTable(rep *findings.Report) *table {
 // tensorPhasesTable has the levels of each phase over the steady iterations.
 func tensorPhasesTable(rep *findings.Report) *table {
 	n, at := flatten(rep, func(t *align.Track) int {
-		if !summary.HasTensorLevels(t) {
+		if !t.HasTensorLevels() {
 			return 0
 		}
 		return len(t.Phases)
@@ -111,8 +114,8 @@ func tensorPhasesTable(rep *findings.Report) *table {
 			r.int(int64(p.Depth))
 			r.text(from(p.Inferred))
 			r.int(int64(p.Iterations))
-			level := func(kind string) (med, top *align.MemoryUse, known bool) {
-				med, top = summary.LevelUse(&p.Median, kind), summary.LevelUse(&p.Max, kind)
+			level := func(kind align.LevelKind) (med, top *align.MemoryUse, known bool) {
+				med, top = p.Median.Level(kind), p.Max.Level(kind)
 				if med == nil || top == nil {
 					return &align.MemoryUse{}, &align.MemoryUse{}, false
 				}
@@ -160,7 +163,7 @@ func tensorPhaseRowsTable(rep *findings.Report) *table {
 			r.int(int64(it.Index))
 			r.text(p.Path)
 			r.int(int64(p.Depth))
-			r.text(from(p.Inferred || t.IterationsFrom.How == "kernels"))
+			r.text(from(p.Inferred || t.IterationsFrom.Inferred()))
 			r.int(int64(p.Calls))
 			r.levels(&p.Use)
 		},

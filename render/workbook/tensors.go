@@ -6,7 +6,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 const tabTensors = "7030A0"
@@ -16,7 +16,7 @@ const tabTensors = "7030A0"
 func tensorTables(rep *findings.Report) []*table {
 	levels, tensors, snapshot, theory := false, false, false, false
 	for _, t := range rep.Tracks {
-		levels = levels || summary.HasTensorLevels(t)
+		levels = levels || t.HasTensorLevels()
 		tensors = tensors || t.Tensors != nil
 		snapshot = snapshot || t.Tensors != nil && t.Tensors.Outside != nil
 		theory = theory || t.Theory != nil
@@ -41,44 +41,44 @@ func tensorTables(rep *findings.Report) []*table {
 func fromOf(rep *findings.Report) func(t *align.Track, place int, path string) string {
 	some := make(map[*align.Track]bool)
 	for _, t := range rep.Tracks {
-		some[t] = summary.InferredNote(t) != ""
+		some[t] = phrase.Inferred(t) != ""
 	}
 	return func(t *align.Track, place int, path string) string {
 		switch {
 		case place < 0 && path == "":
 			return ""
 		case some[t]:
-			return from(summary.From(t, place, path) == "inferred")
+			return from(phrase.From(t, place, path) == "inferred")
 		}
 		return from(false)
 	}
 }
 
 // pathFrom is the same for rows that stand for a phase in all iterations.
-func pathFrom(rep *findings.Report) func(t *align.Track, path, where string) string {
+func pathFrom(rep *findings.Report) func(t *align.Track, path string, where align.Where) string {
 	type key struct {
 		t    *align.Track
 		path string
 	}
 	inferred := make(map[key]bool)
 	for _, t := range rep.Tracks {
-		if summary.InferredNote(t) == "" {
+		if phrase.Inferred(t) == "" {
 			continue
 		}
 		for i := range t.Iterations {
-			inferred[key{t, ""}] = t.IterationsFrom.How == "kernels"
+			inferred[key{t, ""}] = t.IterationsFrom.Inferred()
 			for k := range t.Iterations[i].Phases {
-				if p := &t.Iterations[i].Phases[k]; p.Inferred || t.IterationsFrom.How == "kernels" {
+				if p := &t.Iterations[i].Phases[k]; p.Inferred || t.IterationsFrom.Inferred() {
 					inferred[key{t, p.Path}] = true
 				}
 			}
 		}
 	}
-	return func(t *align.Track, path, where string) string {
+	return func(t *align.Track, path string, where align.Where) string {
 		switch where {
-		case "iteration":
+		case align.InIteration:
 			return from(inferred[key{t, path}])
-		case "range":
+		case align.InRange:
 			return from(false)
 		}
 		return ""
@@ -174,13 +174,13 @@ type categoryRow struct {
 	t      *align.Track
 	name   string
 	use    *align.CategoryUse // nil where it was not measured or has no blocks
-	beside *summary.Beside    // nil where theory has nothing of it
+	beside *phrase.Beside     // nil where theory has nothing of it
 }
 
 // categoryRows are those of one track.
 func categoryRows(t *align.Track) []categoryRow {
 	var out []categoryRow
-	beside := summary.BesideTheory(t)
+	beside := phrase.BesideTheory(t)
 	for _, name := range align.CategoryNames {
 		row := categoryRow{t: t, name: name}
 		if t.Tensors != nil {
@@ -222,7 +222,7 @@ func categoriesTable(rep *findings.Report) *table {
 				use = &align.CategoryUse{}
 			}
 			if b == nil {
-				b = &summary.Beside{}
+				b = &phrase.Beside{}
 			}
 			theory := k.beside != nil
 			r.track(k.t)
@@ -237,7 +237,7 @@ func categoriesTable(rep *findings.Report) *table {
 			r.intIf(theory, b.Expected)
 			r.intIf(theory && b.Known, b.Difference())
 			r.text(b.Note)
-			r.text(from(k.t.IterationsFrom.How == "kernels"))
+			r.text(from(k.t.IterationsFrom.Inferred()))
 		},
 	}
 }
@@ -258,7 +258,7 @@ func holdersTable(rep *findings.Report) *table {
 			continue
 		}
 		add := func(when string, h *align.Holding) {
-			for _, g := range summary.ShareGroups(h) {
+			for _, g := range phrase.ShareGroups(h) {
 				for i := range g.Shares {
 					all = append(all, part{t, when, h, g.By, &g.Shares[i]})
 				}
@@ -366,7 +366,7 @@ func outsideTable(rep *findings.Report) *table {
 	takers := make(map[*align.Track][]align.Taker)
 	for _, t := range rep.Tracks {
 		if t.Tensors != nil && t.Tensors.Outside != nil {
-			takers[t] = summary.OutsideTakers(t.Tensors.Outside)
+			takers[t] = phrase.OutsideTakers(t.Tensors.Outside)
 		}
 	}
 	n, at := flatten(rep, func(t *align.Track) int { return len(takers[t]) })

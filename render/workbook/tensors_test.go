@@ -12,7 +12,7 @@ import (
 	"nsysmem/align/findings"
 	"nsysmem/internal/fixture"
 	"nsysmem/render/internal/sample"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 var tensorSheets = []string{"Tensor levels", "Tensor phases", "Tensor phase rows", "Categories", "Who holds it", "Tensors", "Fragmentation", "Outside PyTorch"}
@@ -168,8 +168,8 @@ func TestRuns(t *testing.T) {
 			var peaks, unused, outside, taken []int64
 			for i := range tr.Iterations {
 				u := &tr.Iterations[i].Use
-				free, other, _ := summary.LevelGaps(u)
-				peaks = append(peaks, summary.LevelUse(u, "allocated").Peak)
+				free, other, _ := u.Gaps()
+				peaks = append(peaks, u.Level("allocated").Peak)
 				unused, outside = append(unused, free), append(outside, other)
 			}
 			equal("Tensor levels", "Allocated peak (bytes)", peaks)
@@ -189,7 +189,7 @@ func TestRuns(t *testing.T) {
 			equal("Outside PyTorch", "Live at end (bytes)", taken)
 			cats := rows(t, f, "Categories")
 			names, highest, diff := columnOf(t, cats, "Category"), columnOf(t, cats, "Highest (bytes)"), columnOf(t, cats, "Difference (bytes)")
-			for _, b := range summary.BesideTheory(tr) {
+			for _, b := range phrase.BesideTheory(tr) {
 				i := slices.Index(names, b.Category)
 				if i < 0 || highest[i] != strconv.FormatInt(b.Measured, 10) || diff[i] != strconv.FormatInt(b.Difference(), 10) {
 					t.Errorf("%s: %v %v, want %+v", b.Category, highest, diff, b)

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 // whatIf adds the sheets that compare settings of the allocator, behind all others; none where nothing was compared.
@@ -55,7 +55,7 @@ func whatIfTable(list []*align.WhatIf) *table {
 			s := &w.Settings[lines[i].i]
 			r.whatIfTrack(w)
 			r.int(int64(lines[i].i + 1))
-			r.text(summary.ConfText(s.Conf))
+			r.text(phrase.Conf(s.Conf))
 			var is []string
 			if s.IsRecorded {
 				is = append(is, "recorded")
@@ -74,18 +74,18 @@ func whatIfTable(list []*align.WhatIf) *table {
 			r.mib(limited, w.Capacity)
 			r.intIf(limited, int64(s.Failed()))
 			if s.Failed() > 0 {
-				r.text(summary.MomentText(w, &s.Limited.Failures[0].Moment))
+				r.text(phrase.Moment(w, &s.Limited.Failures[0].Moment))
 			} else {
 				r.none()
 			}
-			r.text(summary.MomentText(w, &s.Peak))
+			r.text(phrase.Moment(w, &s.Peak))
 			for _, a := range []*align.Apart{s.First, s.Most} {
 				if a == nil {
 					r.none()
 					r.none()
 					continue
 				}
-				r.text(summary.PlaceText(w, &a.Moment))
+				r.text(phrase.ShortMoment(w, &a.Moment))
 				r.mib(true, a.Reserved-a.Base)
 			}
 			r.int(s.PeakReserved)
@@ -128,7 +128,7 @@ func whatIfIterations(list []*align.WhatIf) *table {
 	}
 	first := len(t.cols)
 	for _, c := range confs {
-		t.cols = append(t.cols, column{head: summary.ConfText(c) + " (MiB)", as: asMiB})
+		t.cols = append(t.cols, column{head: phrase.Conf(c) + " (MiB)", as: asMiB})
 	}
 	t.scales = []scale{{first: first, last: len(t.cols) - 1}}
 	t.fill = func(i int, r *row) {

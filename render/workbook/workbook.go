@@ -14,7 +14,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 // Options say how to write a workbook.
@@ -102,7 +102,7 @@ func missing(rep *findings.Report, collected bool, what, none string) string {
 	if collected {
 		return none
 	}
-	for _, g := range summary.Missing(rep.Collected) {
+	for _, g := range phrase.Missing(rep.Collected) {
 		if g.What == what {
 			return "n/a: " + what + " not collected; " + g.How
 		}

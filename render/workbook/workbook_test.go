@@ -21,8 +21,9 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/fixture"
+	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
-	"nsysmem/render/summary"
+	"nsysmem/render/phrase"
 )
 
 var (
@@ -301,7 +302,7 @@ func TestHostileNames(t *testing.T) {
 	checkTables(t, f)
 	names := columnOf(t, rows(t, f, "Iterations"), "Name")
 	for i, name := range sample.Hostile {
-		if got := names[i]; got != cellText(name) {
+		if got := names[i]; got != wording.Cell(name) {
 			t.Errorf("name %q is the cell %q", name, got)
 		}
 		cell := "D" + strconv.Itoa(i+2)
@@ -312,20 +313,8 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("%s has the formula %q, %v", cell, formula, err)
 		}
 	}
-	if got := []rune(names[last]); len(got) != maxCell || string(got[:10]) != long[:30] {
+	if got := []rune(names[last]); len(got) != wording.MaxCell || string(got[:10]) != long[:30] {
 		t.Errorf("a name of 40,000 characters became %d", len(got))
-	}
-}
-
-func TestCellText(t *testing.T) {
-	for in, want := range map[string]string{"plain": "plain", "a\x00b\x1b": "a\ufffdb\ufffd", "tab\tnew\n": "tab\tnew\n", "\xff": "\ufffd", "日本": "日本",
-		"\uffff": "\ufffd"} {
-		if got := cellText(in); got != want {
-			t.Errorf("cellText(%q) = %q, want %q", in, got, want)
-		}
-	}
-	if got := cellText(strings.Repeat("😀", 20_000)); len([]rune(got)) != maxCell/2+1 {
-		t.Errorf("20,000 characters outside the first plane became %d", len([]rune(got)))
 	}
 }
 
@@ -464,7 +453,7 @@ func TestExports(t *testing.T) {
 			if got := len(rows(t, f, "Failed allocations")) - 1; n > 0 && got != n {
 				t.Errorf("%d failed allocations, want %d", got, n)
 			}
-			if len(summary.Missing(rep.Collected)) > 0 && !strings.Contains(string(dump(t, f)), "n/a: not collected") {
+			if len(phrase.Missing(rep.Collected)) > 0 && !strings.Contains(string(dump(t, f)), "n/a: not collected") {
 				t.Error("nothing says what was not collected")
 			}
 		})

@@ -30,7 +30,7 @@ func Tensors(rep *findings.Report) {
 	}
 	d := t.Levels[0]
 	for _, x := range []struct {
-		kind string
+		kind align.LevelKind
 		less int64
 	}{{"allocated", 20 * mib}, {"reserved", 7 * mib}} {
 		l := align.Level{Kind: x.kind, Peak: d.Peak - x.less, PeakAt: d.PeakAt, End: d.End - x.less, Allocs: d.Allocs, Frees: d.Frees}

@@ -1,0 +1,59 @@
+package align
+
+// A LevelKind is a kind of traced memory, or of what a caching allocator makes of it. Other values than these are
+// "kind N": memory whose number the export does not name.
+type LevelKind string
+
+// The kinds. Levels of different kinds are never added up.
+const (
+	LevelDevice    LevelKind = "device"    // device, array and device-static memory
+	LevelAllocated LevelKind = "allocated" // of a snapshot: what tensors hold
+	LevelReserved  LevelKind = "reserved"  // of a snapshot: what the caching allocator holds
+	LevelManaged   LevelKind = "managed"   // managed and managed-static memory
+	LevelPinned    LevelKind = "pinned"
+	LevelPageable  LevelKind = "pageable"
+	LevelUnknown   LevelKind = "unknown" // the export does not know either
+
+	LevelPoolSize LevelKind = "pool size" // of curves only: the size of the memory pools
+	LevelPoolUsed LevelKind = "pool used" // of curves only: their used part
+)
+
+// FromSnapshot says that a caching allocator's snapshot tells the level, not the driver's events.
+func (k LevelKind) FromSnapshot() bool { return k == LevelAllocated || k == LevelReserved }
+
+// An Origin says how iterations were found.
+type Origin string
+
+// The origins.
+const (
+	OriginRanges  Origin = "nvtx"    // a family of ranges that repeats
+	OriginPattern Origin = "pattern" // the ranges that Options.Iteration asks for
+	OriginKernels Origin = "kernels" // inferred from the GPU work
+	OriginNone    Origin = "none"    // there are none
+)
+
+// A Where says on which side of the iterations a sum lies.
+type Where string
+
+// The sides.
+const (
+	InIteration Where = "iteration" // in a phase, or in what no phase covers
+	InRange     Where = "range"     // in a range outside of any iteration
+	InNone      Where = "none"      // in no range
+)
+
+// Inferred says that the iterations were found in the GPU work alone.
+func (f IterationsFrom) Inferred() bool { return f.How == OriginKernels }
+
+// LevelOf is the level of a kind among several; nil where none is of it.
+func LevelOf(levels []Level, kind LevelKind) *Level {
+	for i := range levels {
+		if levels[i].Kind == kind {
+			return &levels[i]
+		}
+	}
+	return nil
+}
+
+// Level is the track's level of a kind; nil where it has no events.
+func (t *Track) Level(kind LevelKind) *Level { return LevelOf(t.Levels, kind) }

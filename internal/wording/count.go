@@ -1,0 +1,66 @@
+package wording
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Count writes n with its thousands apart, such as "1,792,400".
+func Count[N int | int64](n N) string {
+	digits, sign := strconv.FormatInt(int64(n), 10), ""
+	if digits[0] == '-' {
+		sign, digits = "-", digits[1:]
+	}
+	var b strings.Builder
+	b.WriteString(sign)
+	for i, c := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// SignedCount is Count with a sign before rises too, such as "+1,792". Zero has none.
+func SignedCount[N int | int64](n N) string {
+	if n > 0 {
+		return "+" + Count(n)
+	}
+	return Count(n)
+}
+
+// Share writes part of whole in percent, such as "12.5 %". It says 0 and 100 only where that is exact: "<0.1 %" of a card is
+// still something that can be looked for. Of a whole of nothing there is no share: "n/a".
+func Share(part, whole int64) string {
+	switch {
+	case whole == 0:
+		return "n/a"
+	case part == 0:
+		return "0 %"
+	case part == whole:
+		return "100 %"
+	}
+	p := float64(part) / float64(whole) * 100
+	switch {
+	case p >= 0 && p < 0.05:
+		return "<0.1 %"
+	case p >= 99.95 && p <= 100:
+		return ">99.9 %"
+	}
+	return strconv.FormatFloat(p, 'f', 1, 64) + " %"
+}
+
+// Plural writes n and a noun that takes an s, such as "1 block" and "2000 blocks". The number is for a sentence, without
+// thousands apart.
+func Plural[N int | int64](n N, noun string) string {
+	return strconv.FormatInt(int64(n), 10) + " " + Noun(n, noun)
+}
+
+// Noun is a noun that takes an s as it stands behind n, such as "block" behind 1 and "blocks" behind 0.
+func Noun[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}

@@ -1,0 +1,33 @@
+package phrase
+
+import "nsysmem/align"
+
+// A Gap is something that a report does not hold.
+type Gap struct {
+	What string // such as "device memory"
+	Cost string // what is not known for that, one clause
+	How  string // how to record it, one clause
+}
+
+// Missing lists what the report does not hold and how to record it, in the order of the tables that need it; nil where
+// everything is there.
+func Missing(c align.Collected) []Gap {
+	var gaps []Gap
+	if !c.Memory {
+		gaps = append(gaps, Gap{"device memory", "no level, peak or allocation is known",
+			"profile with nsys profile -t cuda,nvtx --cuda-memory-usage=true"})
+	}
+	if !c.NVTX {
+		gaps = append(gaps, Gap{"NVTX ranges", "iterations and phases have no names of the program",
+			"profile with -t cuda,nvtx, and mark iterations and phases (in PyTorch: torch.cuda.nvtx.range_push)"})
+	}
+	if !c.Kernels {
+		gaps = append(gaps, Gap{"GPU kernels", "no kernel and no GPU time is known",
+			"profile with -t cuda where the profiler may trace the GPU (it tells in its diagnostics why it could not)"})
+	}
+	if !c.API {
+		gaps = append(gaps, Gap{"CUDA API calls", "nothing can be attributed by thread, and failed allocations are not known",
+			"profile with -t cuda"})
+	}
+	return gaps
+}
