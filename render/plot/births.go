@@ -102,9 +102,8 @@ func (s *stack) byPhase(ten *align.Tensors, p *palette, from, to int64) {
 	if left := len(births) - len(kept); left > 0 {
 		s.layers = append(s.layers, layer{fmt.Sprintf("%d others", left), othersColor})
 	}
-	s.keys = make([]uint8, len(of))
 	for i, id := range of {
-		s.keys[i] = key[id]
+		s.blocks[i].layer = key[id]
 	}
 }
 

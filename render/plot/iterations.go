@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"image/color"
+	"slices"
 
 	"nsysmem/align"
 	"nsysmem/render/plot/internal/canvas"
@@ -111,40 +112,31 @@ func (p *columnsPanel) title() {
 }
 
 // entries name what is in the panel. Warm-ups and truncated iterations have looks of their own.
-func (p *columnsPanel) entries() []canvas.Entry {
-	var grows, shrinks, same, warm, cut, warmBy bool
-	by := ""
-	for i := range p.bars {
-		b := &p.bars[i]
-		grows = grows || !b.odd() && b.end > b.start
-		shrinks = shrinks || !b.odd() && b.end < b.start
-		same = same || b.low == b.high
-		if b.need > 0 && (by == "" || by == align.OtherPhase || warmBy && !b.warmup) {
-			by, warmBy = b.by, b.warmup
-		}
-		warm, cut = warm || b.warmup, cut || b.cut
-	}
-	var entries []canvas.Entry
-	add := func(is bool, label string, sample func(*canvas.Canvas, canvas.Rect)) {
-		if is {
-			entries = append(entries, canvas.Entry{Label: label, Sample: sample})
-		}
-	}
+func (p *columnsPanel) entries() (out canvas.Entries) {
 	grouped := p.grouped()
-	add(grows && !grouped, "ends higher", boxLook{grow: true}.sample)
-	add(shrinks && !grouped, "ends lower", boxLook{}.sample)
-	add(same && !grouped, "ends as it starts", func(c *canvas.Canvas, r canvas.Rect) {
+	any := func(is func(b *bar) bool) bool {
+		return slices.ContainsFunc(p.bars, func(b bar) bool { return is(&b) })
+	}
+	out.Add(!grouped && any(func(b *bar) bool { return !b.odd() && b.end > b.start }), "ends higher", boxLook{grow: true}.sample)
+	out.Add(!grouped && any(func(b *bar) bool { return !b.odd() && b.end < b.start }), "ends lower", boxLook{}.sample)
+	out.Add(!grouped && any(func(b *bar) bool { return b.low == b.high }), "ends as it starts", func(c *canvas.Canvas, r canvas.Rect) {
 		c.Horizontal(canvas.Pen{Width: 2, Color: canvas.Ink}, r.Mid().Y, r.X0+c.Pt(3), r.X1)
 	})
-	add(grouped, "start and end levels", boxLook{grow: true}.sample)
-	add(by != "", "peak, in the colour of its phase", func(c *canvas.Canvas, r canvas.Rect) {
+	out.Add(grouped, "start and end levels", boxLook{grow: true}.sample)
+	by, warm := "", false // of the sample: a phase rather than none, of a steady iteration rather than of a warm-up
+	for i := range p.bars {
+		if b := &p.bars[i]; b.need > 0 && (by == "" || by == align.OtherPhase || warm && !b.warmup) {
+			by, warm = b.by, b.warmup
+		}
+	}
+	out.Add(by != "", "peak, in the colour of its phase", func(c *canvas.Canvas, r canvas.Rect) {
 		pen, x := canvas.Pen{Width: 2, Color: p.palette.color(by)}, r.Mid().X
 		c.Vertical(pen, x, r.Y0, r.Y1)
 		c.Horizontal(pen, r.Y1, x-c.Pt(4), x+c.Pt(4))
 	})
-	add(warm, "warm-up", boxLook{grow: true, warm: true}.sample)
-	add(cut, "truncated", boxLook{grow: true, cut: true}.sample)
-	return entries
+	out.Add(any(func(b *bar) bool { return b.warmup }), "warm-up", boxLook{grow: true, warm: true}.sample)
+	out.Add(any(func(b *bar) bool { return b.cut }), "truncated", boxLook{grow: true, cut: true}.sample)
+	return out
 }
 
 func (p *columnsPanel) heading() canvas.Heading { return p.head }

@@ -115,35 +115,28 @@ func (l *levels) gaps(c *canvas.Canvas, a canvas.Area) {
 }
 
 // gapEntries name the gaps that can be seen in a panel that goes up to top.
-func (s *scene) gapEntries(l *levels, top int64) []canvas.Entry {
-	if s.stack == nil {
-		return nil
-	}
-	var entries []canvas.Entry
+func (s *scene) gapEntries(l *levels, top int64) (out canvas.Entries) {
 	seen := func(bytes int64) bool { return bytes > top/tinyGap }
-	if s.view.level != "" {
-		if l.reserved != nil {
-			entries = append(entries, canvas.Entry{Label: "unused cache", Sample: canvas.Swatch(cacheGap)})
-		}
-		if out := s.track.Tensors.Outside; out != nil && seen(out.Peak) {
-			entries = append(entries, canvas.Entry{Label: "outside PyTorch", Sample: canvas.Swatch(outsideGap)})
-		}
-		return entries
+	switch {
+	case s.stack == nil:
+	case s.view.level != "":
+		out.Add(l.reserved != nil, "unused cache", canvas.Swatch(cacheGap))
+		outside := s.track.Tensors.Outside
+		out.Add(outside != nil && seen(outside.Peak), "outside PyTorch", canvas.Swatch(outsideGap))
+	case l.device != nil && s.view.stack != "kind":
+		gap := l.device.high - s.stack.columns(s.scale, l.device.Columns()).high
+		out.Add(seen(gap), "static memory and arrays", canvas.Swatch(outsideGap))
 	}
-	if l.device != nil && s.view.stack != "kind" && seen(l.device.high-s.stack.columns(s.scale, l.device.Columns()).high) {
-		entries = append(entries, canvas.Entry{Label: "static memory and arrays", Sample: canvas.Swatch(outsideGap)})
-	}
-	return entries
+	return out
 }
 
 // lineEntries name the lines of a panel.
-func (s *scene) lineEntries(l *levels) []canvas.Entry {
-	var entries []canvas.Entry
+func (s *scene) lineEntries(l *levels) (out canvas.Entries) {
 	for _, line := range l.lines {
 		look := look(line.kind)
-		label, width := look.label, lineWidth
+		label, pen := look.label, canvas.Pen{Width: lineWidth, Color: look.color, Dashes: look.dashes}
 		if line.kind == align.LevelDevice {
-			width = 1.8
+			pen.Width = 1.8
 			if s.view.level != "" {
 				label = "device (all traced)"
 			}
@@ -152,18 +145,14 @@ func (s *scene) lineEntries(l *levels) []canvas.Entry {
 			label += " (partial: at least)"
 		}
 		if l.tiny(line) {
-			if line.high < tinyLevel && s.stack != nil {
-				continue
-			}
 			label += ", at most " + wording.Bytes(line.high)
 		}
 		if line.dense() {
 			label += ", lowest to highest"
 		}
-		entries = append(entries, canvas.Entry{Label: label,
-			Sample: canvas.LineSample(canvas.Pen{Width: width, Color: look.color, Dashes: look.dashes})})
+		out.Add(!l.tiny(line) || line.high >= tinyLevel || s.stack == nil, label, canvas.LineSample(pen))
 	}
-	return entries
+	return out
 }
 
 // Failed calls nearer than this share a cross, or a number, in points of the layout.
@@ -176,7 +165,7 @@ const (
 var crossPen = canvas.Pen{Width: 1.4, Color: failed}
 
 // crossSample is a sample of a legend: a cross, so many points of the layout right of the middle.
-func crossSample(right float64) func(*canvas.Canvas, canvas.Rect) {
+func crossSample(right float64) canvas.Sample {
 	return func(c *canvas.Canvas, r canvas.Rect) {
 		at := r.Mid()
 		at.X += c.Pt(right)
@@ -185,7 +174,7 @@ func crossSample(right float64) func(*canvas.Canvas, canvas.Rect) {
 }
 
 // failedEntries name the crosses, and the numbers under them where there are any.
-func (s *scene) failedEntries(c *canvas.Canvas, calls []*align.FailedAlloc) []canvas.Entry {
+func (s *scene) failedEntries(c *canvas.Canvas, calls []*align.FailedAlloc) (out canvas.Entries) {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -193,17 +182,17 @@ func (s *scene) failedEntries(c *canvas.Canvas, calls []*align.FailedAlloc) []ca
 	if all := len(s.track.Failed); all > len(calls) {
 		count += " of " + strconv.Itoa(all)
 	}
-	entries := []canvas.Entry{{Label: "failed " + failedCall(s.track.Failed) + " (" + count + ")", Sample: crossSample(2)}}
-	x0, x1 := c.Pt(50), c.W-c.Pt(28) // about where the panel will be
-	x := func(f *align.FailedAlloc) canvas.Length { return x0 + (x1-x0)*canvas.Length(s.scale.Frac(f.Time)) }
+	out.Add(true, "failed "+failedCall(s.track.Failed)+" ("+count+")", crossSample(2))
+	width := c.W - c.Pt(28) - c.Pt(50) // about that of the panel
+	close := false
 	for i := 1; i < len(calls); i++ {
-		if x(calls[i])-x(calls[i-1]) <= c.Pt(oneNumber) {
-			return append(entries, canvas.Entry{Label: "so many close together", Sample: func(c *canvas.Canvas, r canvas.Rect) {
-				c.Text("2×", r.Mid().X+c.Pt(2), r.Y0+c.Pt(0.5), canvas.Strong.In(failed).Centred())
-			}})
-		}
+		gap := s.scale.Frac(calls[i].Time) - s.scale.Frac(calls[i-1].Time)
+		close = close || width*canvas.Length(gap) <= c.Pt(oneNumber)
 	}
-	return entries
+	out.Add(close, "so many close together", func(c *canvas.Canvas, r canvas.Rect) {
+		c.Text("2×", r.Mid().X+c.Pt(2), r.Y0+c.Pt(0.5), canvas.Strong.In(failed).Centred())
+	})
+	return out
 }
 
 // failedCall names the calls that failed: one name where all have it.

@@ -65,20 +65,15 @@ func (n *names) numbered(index int) string { return fmt.Sprintf("%s %d", n.word,
 // in says where something is that has an iteration, below 0 for none, and a phase, or a range outside iterations; empty
 // where it has neither.
 func (n *names) in(iteration int, phase, outer string) string {
-	if iteration >= 0 && iteration < len(n.track.Iterations) {
-		return "in " + n.named(&n.track.Iterations[iteration]) + inPhase(phase)
+	if it := n.track.IterationAt(iteration); it != nil && phase != "" {
+		return "in " + n.named(it) + ", phase " + short(phase)
+	} else if it != nil {
+		return "in " + n.named(it)
 	}
 	if outer != "" {
 		return "in range " + short(outer)
 	}
 	return ""
-}
-
-func inPhase(phase string) string {
-	if phase == "" {
-		return ""
-	}
-	return ", phase " + short(phase)
 }
 
 // where says in which iteration and phase a time lies, the innermost phase that is known.

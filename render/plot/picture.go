@@ -182,13 +182,10 @@ func (s *scene) among() string {
 }
 
 // phaseLegend has an entry for each top-level phase that is in view, and for ranges whose names are not on their lane.
-func (s *scene) phaseLegend(c *canvas.Canvas) []canvas.Entry {
+func (s *scene) phaseLegend(c *canvas.Canvas) (entries canvas.Entries) {
 	seen := s.phasesSeen()
-	var entries []canvas.Entry
 	for _, phase := range s.palette.order {
-		if seen[phase] {
-			entries = append(entries, canvas.Entry{Label: clean(phase), Sample: canvas.Swatch(s.palette.color(phase))})
-		}
+		entries.Add(seen[phase], clean(phase), canvas.Swatch(s.palette.color(phase)))
 	}
 	if len(entries) == 1 && seen[align.OtherPhase] {
 		return nil // no phases at all
@@ -201,7 +198,7 @@ func (s *scene) phaseLegend(c *canvas.Canvas) []canvas.Entry {
 		return entries // ranges are among what tensors were born in
 	}
 	for _, l := range s.newLanes().unnamed(c) {
-		entries = append(entries, canvas.Entry{Label: clean(l.name) + outside, Sample: canvas.Swatch(l.color)})
+		entries.Add(true, clean(l.name)+outside, canvas.Swatch(l.color))
 	}
 	return entries
 }
@@ -234,7 +231,7 @@ func (s *scene) phasesSeen() map[string]bool {
 }
 
 // stackLegend has an entry for each layer with bytes in view, and its head.
-func (s *scene) stackLegend() (head string, entries []canvas.Entry) {
+func (s *scene) stackLegend() (head string, entries canvas.Entries) {
 	v := s.view
 	from, to := v.from, v.to
 	if !v.timeline && v.big >= 0 {
@@ -247,14 +244,11 @@ func (s *scene) stackLegend() (head string, entries []canvas.Entry) {
 		drawn = s.stack.columns(canvas.Linear(from, to), v.columns)
 	}
 	for k, l := range s.stack.layers {
-		if !seen[k] {
-			continue
-		}
 		label := l.name
 		if drawn != nil && drawn.top[k] < drawn.high/tinyLayer {
 			label += ", at most " + wording.Bytes(drawn.top[k])
 		}
-		entries = append(entries, canvas.Entry{Label: label, Sample: canvas.Swatch(l.color)})
+		entries.Add(seen[k], label, canvas.Swatch(l.color))
 	}
 	switch v.stack {
 	case "phase":
@@ -269,16 +263,14 @@ func (s *scene) stackLegend() (head string, entries []canvas.Entry) {
 }
 
 // addBirths adds to the phases' legend what else tensors were born in: their colours are the same.
-func (s *scene) addBirths(entries []canvas.Entry) []canvas.Entry {
+func (s *scene) addBirths(entries canvas.Entries) canvas.Entries {
 	named := map[string]bool{}
 	for _, e := range entries {
 		named[e.Label] = true
 	}
 	_, born := s.stackLegend()
 	for _, e := range born {
-		if !named[e.Label] {
-			entries = append(entries, e)
-		}
+		entries.Add(!named[e.Label], e.Label, e.Sample)
 	}
 	return entries
 }

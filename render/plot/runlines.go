@@ -59,7 +59,7 @@ func (p *runLines) heading() canvas.Heading {
 		h.Title += ": " + p.middle() + ", and range over " + p.Over
 	}
 	for i, l := range p.Lines {
-		h.Entries = append(h.Entries, canvas.Entry{Label: l.Label, Sample: canvas.LineSample(p.pen(i))})
+		h.Entries.Add(true, l.Label, canvas.LineSample(p.pen(i)))
 	}
 	return h
 }

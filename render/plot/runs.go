@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 
 	"nsysmem/render/plot/internal/canvas"
 )
@@ -75,27 +76,17 @@ func newRunBars(c *canvas.Canvas, bars []RunBar, r canvas.Rect) *runBars {
 }
 
 func (p *runBars) heading() canvas.Heading {
-	failures, unknown, lower := false, false, false
-	for _, b := range p.bars {
-		failures = failures || b.Failed
-		unknown = unknown || !b.Failed && !b.Known
-		lower = lower || b.Known && b.End < b.Peak
-	}
-	h := canvas.Heading{Title: "Peak of each run", Entries: []canvas.Entry{{Label: "peak", Sample: canvas.Swatch(canvas.Blue)}}}
+	any := func(is func(b RunBar) bool) bool { return slices.ContainsFunc(p.bars, is) }
+	h := canvas.Heading{Title: "Peak of each run"}
 	if p.per > 1 {
 		h.Title += fmt.Sprintf(" (highest of each %d runs)", p.per)
 	}
-	if lower {
-		h.Entries = append(h.Entries, canvas.Entry{Label: "live at the end", Sample: canvas.LineSample(endPen)})
-	}
-	if failures {
-		h.Entries = append(h.Entries, canvas.Entry{Label: "report failed", Sample: crossSample(0)})
-	}
-	if unknown {
-		h.Entries = append(h.Entries, canvas.Entry{Label: "memory not collected", Sample: func(c *canvas.Canvas, r canvas.Rect) {
-			c.Disc(canvas.Faint, r.Mid(), c.Pt(2))
-		}})
-	}
+	h.Entries.Add(true, "peak", canvas.Swatch(canvas.Blue))
+	h.Entries.Add(any(func(b RunBar) bool { return b.Known && b.End < b.Peak }), "live at the end", canvas.LineSample(endPen))
+	h.Entries.Add(any(func(b RunBar) bool { return b.Failed }), "report failed", crossSample(0))
+	h.Entries.Add(any(func(b RunBar) bool { return !b.Failed && !b.Known }), "memory not collected", func(c *canvas.Canvas, r canvas.Rect) {
+		c.Disc(canvas.Faint, r.Mid(), c.Pt(2))
+	})
 	return h
 }
 

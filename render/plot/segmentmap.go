@@ -105,8 +105,8 @@ func (m *segmentMap) count(s *stack) {
 				m.pending += b.Size
 			case align.BlockLive:
 				m.live += b.Size
-				if b.Block >= 0 && b.Block < len(s.keys) {
-					m.layers[s.keys[b.Block]] = true
+				if k, ok := s.layerOf(b.Block); ok {
+					m.layers[k] = true
 				}
 			}
 			m.blocks++

@@ -29,16 +29,15 @@ func (p *segmentsPanel) chunks(to []chunk, pt part, at int64) []chunk {
 
 // key is the layer of a block; after the layers come free, pending, and live ones of which nothing is known.
 func (p *segmentsPanel) key(b *align.MapBlock) int {
-	s := p.stack
-	switch {
+	switch k, ok := p.stack.layerOf(b.Block); {
 	case b.State == align.BlockFree:
-		return len(s.layers)
+		return len(p.stack.layers)
 	case b.State == align.BlockPending:
-		return len(s.layers) + 1
-	case b.Block >= 0 && b.Block < len(s.keys):
-		return int(s.keys[b.Block])
+		return len(p.stack.layers) + 1
+	case ok:
+		return k
 	}
-	return len(s.layers) + 2
+	return len(p.stack.layers) + 2
 }
 
 // look is the ground of a key, and the name of its blocks.

@@ -20,30 +20,21 @@ var (
 )
 
 // entries name the colours of the map.
-func (m *segmentMap) entries(s *stack) []canvas.Entry {
-	var out []canvas.Entry
+func (m *segmentMap) entries(s *stack) (out canvas.Entries) {
 	for k, l := range s.layers {
-		if m.layers[k] {
-			out = append(out, canvas.Entry{Label: l.name, Sample: canvas.Swatch(l.color)})
-		}
+		out.Add(m.layers[k], l.name, canvas.Swatch(l.color))
 	}
-	if m.pending > 0 {
-		out = append(out, canvas.Entry{Label: "given back, a stream still uses it", Sample: canvas.Swatch(pendingColor)})
-	}
-	if m.free == 0 {
-		return out
-	}
-	boxed := func(pen canvas.Pen, hatch bool) func(c *canvas.Canvas, r canvas.Rect) {
-		return func(c *canvas.Canvas, r canvas.Rect) {
-			r.X0 += c.Pt(3)
-			if hatch {
-				c.Hatch(freeHatch, r)
-			}
-			c.Outline(pen, r)
-		}
-	}
-	return append(out, canvas.Entry{Label: "free in the cache", Sample: boxed(canvas.Pen{Width: 0.4, Color: canvas.Faint}, true)},
-		canvas.Entry{Label: "largest free block", Sample: boxed(canvas.Pen{Width: 1.4, Color: largestColor}, false)})
+	out.Add(m.pending > 0, "given back, a stream still uses it", canvas.Swatch(pendingColor))
+	out.Add(m.free > 0, "free in the cache", func(c *canvas.Canvas, r canvas.Rect) {
+		r.X0 += c.Pt(3)
+		c.Hatch(freeHatch, r)
+		c.Outline(canvas.Pen{Width: 0.4, Color: canvas.Faint}, r)
+	})
+	out.Add(m.free > 0, "largest free block", func(c *canvas.Canvas, r canvas.Rect) {
+		r.X0 += c.Pt(3)
+		c.Outline(canvas.Pen{Width: 1.4, Color: largestColor}, r)
+	})
+	return out
 }
 
 // A segmentsPanel is the map as it is drawn.

@@ -55,12 +55,10 @@ func newSettings(wi *align.WhatIf, shown []int) *settingsPanel {
 }
 
 func (p *settingsPanel) heading() canvas.Heading {
-	h := canvas.Heading{Title: "Reserved over time, on a card with room enough",
-		Entries: []canvas.Entry{{Label: "tensors (allocated)", Sample: canvas.Swatch(under)}}}
-	if p.card {
-		h.Entries = append(h.Entries, canvas.Entry{Label: "a card of " + wording.Bytes(p.wi.Capacity), Sample: canvas.LineSample(cardPen)},
-			canvas.Entry{Label: "where a setting stops on it: a request fails", Sample: crossSample(0)})
-	}
+	h := canvas.Heading{Title: "Reserved over time, on a card with room enough"}
+	h.Entries.Add(true, "tensors (allocated)", canvas.Swatch(under))
+	h.Entries.Add(p.card, "a card of "+wording.Bytes(p.wi.Capacity), canvas.LineSample(cardPen))
+	h.Entries.Add(p.card, "where a setting stops on it: a request fails", crossSample(0))
 	return h
 }
 

@@ -41,12 +41,17 @@ type layer struct {
 // snapshot's trace, or times. Many events share a stamp, so that times alone would not give the level to the byte.
 type stack struct {
 	layers []layer // bottom first
-	keys   []uint8 // layer of each block
-	bytes  func(i int) int64
-	span   func(i int) (start, end int64) // ns, as in align.TensorBlock
-	live   func(i int) (born, died int64) // positions; the block is live at p where born <= p < died
-	steps  func(f func(step) bool)        // calls f for each change of the level, in order, until it says false
-	start  int64                          // level before the first step
+	blocks []stackBlock
+	steps  []step // each change of the level, in order
+	start  int64  // level before the first step
+}
+
+// A stackBlock is a part of a stack.
+type stackBlock struct {
+	bytes      int64
+	start, end int64 // ns, as in align.TensorBlock
+	born, died int64 // positions; the block is live at p where born <= p < died
+	layer      uint8
 }
 
 // A step is the level after an event.
@@ -67,37 +72,36 @@ func newStack(track *align.Track, p *palette, v *view) *stack {
 	case ten == nil || !v.stacksTensors():
 		return nil
 	}
-	s := &stack{
-		bytes: func(i int) int64 { return ten.Blocks[i].Counted },
-		span:  func(i int) (start, end int64) { return ten.Blocks[i].Start, ten.Blocks[i].End },
+	s := &stack{blocks: make([]stackBlock, len(ten.Blocks))}
+	for i := range ten.Blocks {
+		b := &ten.Blocks[i]
+		s.blocks[i] = stackBlock{bytes: b.Counted, start: b.Start, end: b.End}
 	}
 	if ten.Replay != nil && len(ten.Replay.Blocks) == len(ten.Blocks) {
 		s.byTrace(ten)
 	} else {
-		s.byTime(len(ten.Blocks))
+		s.byTime()
 	}
 	if v.stack == "phase" {
 		s.byPhase(ten, p, v.from, v.to)
 	} else {
-		s.byName(len(ten.Blocks), stackOrder, func(i int) string { return ten.Blocks[i].Category }, categoryColors)
+		s.byName(stackOrder, func(i int) string { return ten.Blocks[i].Category }, categoryColors)
 	}
 	return s
 }
 
 // stackOfKinds stacks the driver's blocks by their kind of memory.
 func stackOfKinds(track *align.Track) *stack {
-	var blocks []*align.Block
+	s := &stack{}
+	var kinds []string
 	for i := range track.Blocks {
-		if b := &track.Blocks[i]; b.Kind == "device" {
-			blocks = append(blocks, b)
+		if b := &track.Blocks[i]; b.Kind == align.LevelDevice {
+			s.blocks = append(s.blocks, stackBlock{bytes: b.Bytes, start: b.Start, end: b.End})
+			kinds = append(kinds, b.MemKind)
 		}
 	}
-	s := &stack{
-		bytes: func(i int) int64 { return blocks[i].Bytes },
-		span:  func(i int) (start, end int64) { return blocks[i].Start, blocks[i].End },
-	}
-	s.byTime(len(blocks))
-	s.byName(len(blocks), []string{"device static", "device", "array"}, func(i int) string { return blocks[i].MemKind }, kindColors)
+	s.byTime()
+	s.byName([]string{"device static", "device", "array"}, func(i int) string { return kinds[i] }, kindColors)
 	return s
 }
 
@@ -105,100 +109,55 @@ func stackOfKinds(track *align.Track) *stack {
 func (s *stack) byTrace(ten *align.Tensors) {
 	r := ten.Replay
 	s.start = r.StartAllocated
-	s.live = func(i int) (int64, int64) {
-		b := &r.Blocks[i]
-		born, died := int64(b.BirthEvent), int64(b.DeathEvent)
+	for i := range r.Blocks {
+		b, out := &r.Blocks[i], &s.blocks[i]
+		out.born, out.died = int64(b.BirthEvent), int64(b.DeathEvent)
 		if b.BirthEvent < 0 {
-			born = atBirth
+			out.born = atBirth
 		}
 		if b.DeathEvent < 0 {
-			died = atDeath
+			out.died = atDeath
 			if b.Death != align.Never { // it was given back before the trace began
-				died = atBirth
+				out.died = atBirth
 			}
 		}
-		return born, died
 	}
-	s.steps = func(f func(step) bool) {
-		for i := range r.Steps {
-			x := &r.Steps[i]
-			if !f(step{ten.ReportTime(x.Time), int64(x.Event), x.Allocated}) {
-				return
-			}
-		}
+	s.steps = make([]step, len(r.Steps))
+	for i := range r.Steps {
+		x := &r.Steps[i]
+		s.steps[i] = step{ten.ReportTime(x.Time), int64(x.Event), x.Allocated}
 	}
 }
 
-// position is that of the allocations at a time; that of the frees is one more. Times are bounded so that it fits.
-func position(at int64) int64 {
+// byTime takes blocks by their times; of one stamp, allocations come before frees. Times are bounded so that positions fit.
+func (s *stack) byTime() {
 	const far = int64(1) << 61
-	return 2 * min(max(at, -far), far)
-}
-
-// byTime takes n blocks in order of birth; of one stamp, allocations come before frees.
-//
-//  1. Blocks that are live before the report make the level at its start.
-//  2. The deaths are put in order.
-//  3. The steps go along births and deaths side by side.
-func (s *stack) byTime(n int) {
-	s.live = func(i int) (int64, int64) {
-		start, end := s.span(i)
-		born, died := int64(atBirth), int64(atDeath)
-		if start != align.Never {
-			born = position(start)
+	position := func(at int64) int64 { return 2 * min(max(at, -far), far) }
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		b.born, b.died = atBirth, atDeath
+		if b.start == align.Never {
+			s.start += b.bytes
+		} else {
+			b.born = position(b.start)
+			s.steps = append(s.steps, step{b.start, b.born, b.bytes})
 		}
-		if end != align.Never {
-			died = position(end) + 1
-		}
-		return born, died
-	}
-	end := func(i int) int64 {
-		_, end := s.span(i)
-		return end
-	}
-	var deaths []int
-	first := 0 // blocks from here on are born in the report
-	for i := range n {
-		if start, _ := s.span(i); start == align.Never {
-			s.start += s.bytes(i)
-			first = i + 1
-		}
-		if end(i) != align.Never {
-			deaths = append(deaths, i)
+		if b.end != align.Never {
+			b.died = position(b.end) + 1
+			s.steps = append(s.steps, step{b.end, b.died, -b.bytes})
 		}
 	}
-	slices.SortFunc(deaths, func(a, b int) int { return cmp.Compare(end(a), end(b)) })
-	s.steps = func(f func(step) bool) {
-		level, k := s.start, 0
-		for i := first; i < n || k < len(deaths); {
-			birth, death := int64(atDeath), int64(atDeath)
-			if i < n {
-				birth, _ = s.span(i)
-			}
-			if k < len(deaths) {
-				death = end(deaths[k])
-			}
-			var next step
-			if birth <= death && i < n {
-				level += s.bytes(i)
-				next = step{birth, position(birth), level}
-				i++
-			} else {
-				level -= s.bytes(deaths[k])
-				next = step{death, position(death) + 1, level}
-				k++
-			}
-			if !f(next) {
-				return
-			}
-		}
+	slices.SortFunc(s.steps, func(a, b step) int { return cmp.Compare(a.pos, b.pos) })
+	level := s.start
+	for i := range s.steps { // so far they are changes of the level
+		level += s.steps[i].level
+		s.steps[i].level = level
 	}
 }
 
-// byName gives each of n blocks the layer of its name: those of order first, others as they come.
-func (s *stack) byName(n int, order []string, name func(i int) string, colors map[string]color.RGBA) {
+// byName gives each block the layer of its name: those of order first, others as they come.
+func (s *stack) byName(order []string, name func(i int) string, colors map[string]color.RGBA) {
 	index := map[string]uint8{}
-	s.keys = make([]uint8, n)
 	left := picker{used: map[color.RGBA]bool{}}
 	add := func(name string) uint8 {
 		if k, ok := index[name]; ok {
@@ -218,18 +177,26 @@ func (s *stack) byName(n int, order []string, name func(i int) string, colors ma
 	for _, o := range order {
 		add(o)
 	}
-	for i := range n {
-		s.keys[i] = add(name(i))
+	for i := range s.blocks {
+		s.blocks[i].layer = add(name(i))
 	}
+}
+
+// layerOf is the layer of a block; ok is false where nothing is known of it.
+func (s *stack) layerOf(block int) (layer int, ok bool) {
+	if block < 0 || block >= len(s.blocks) {
+		return 0, false
+	}
+	return int(s.blocks[block].layer), true
 }
 
 // seen says which layers have a block that is live in a stretch of time.
 func (s *stack) seen(from, to int64) []bool {
 	out := make([]bool, len(s.layers))
-	for i, k := range s.keys {
-		if !out[k] {
-			start, end := s.span(i)
-			out[k] = (start == align.Never || start <= to) && (end == align.Never || end > from) && s.bytes(i) > 0
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		if !out[b.layer] {
+			out[b.layer] = (b.start == align.Never || b.start <= to) && (b.end == align.Never || b.end > from) && b.bytes > 0
 		}
 	}
 	return out

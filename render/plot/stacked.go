@@ -29,8 +29,6 @@ type stacked struct {
 //  2. A block counts in the columns whose position lies in its life: from one column on, to another. One pass over the
 //     blocks adds it at the one and takes it away at the other.
 //  3. Sums from left to right give each layer, sums over the layers its upper edge.
-//
-// Memory is that of columns and layers, however many blocks there are.
 func (s *stack) columns(scale canvas.Scale, n int) *stacked {
 	n = max(n, 1)
 	out := &stacked{layers: s.layers, cols: s.moments(scale, n), top: make([]int64, len(s.layers))}
@@ -40,20 +38,15 @@ func (s *stack) columns(scale canvas.Scale, n int) *stacked {
 	column := func(p int64) int { // the first whose position is not before p
 		return sort.Search(n, func(i int) bool { return out.cols[i].pos >= p })
 	}
-	for i, k := range s.keys {
-		born, died := s.live(i)
-		a := column(born)
-		if a == n {
-			continue
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		from, to := column(b.born), n
+		if from < n && b.died != atDeath {
+			to = column(b.died)
 		}
-		b := n
-		if died != atDeath {
-			b = column(died)
-		}
-		if b > a {
-			size := s.bytes(i)
-			out.sums[k][a] += size
-			out.sums[k][b] -= size
+		if to > from {
+			out.sums[b.layer][from] += b.bytes
+			out.sums[b.layer][to] -= b.bytes
 		}
 	}
 	below := make([]int64, n)
@@ -83,9 +76,9 @@ func (s *stack) moments(scale canvas.Scale, n int) []moment {
 			cols[at] = moment{pos, level, level}
 		}
 	}
-	s.steps(func(x step) bool {
+	for _, x := range s.steps {
 		if x.at > to {
-			return false
+			break
 		}
 		if x.at >= from {
 			advance(scale.Column(x.at, n))
@@ -98,8 +91,7 @@ func (s *stack) moments(scale canvas.Scale, n int) []moment {
 			cols[0] = moment{x.pos, x.level, x.level}
 		}
 		level, pos = x.level, x.pos
-		return true
-	})
+	}
 	advance(n - 1)
 	return cols
 }

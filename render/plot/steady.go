@@ -108,20 +108,17 @@ func (p *steadyPanel) levels(n int, reserved *align.Curve) levels {
 }
 
 // narrow names nested phases whose bands are too narrow for their names.
-func (p *steadyPanel) narrow(c *canvas.Canvas, width canvas.Length) []canvas.Entry {
+func (p *steadyPanel) narrow(c *canvas.Canvas, width canvas.Length) (out canvas.Entries) {
 	fits := map[string]bool{}
 	for _, sp := range p.spans {
 		w := (width - c.Pt(steadyEdge)) * canvas.Length(p.scale.Frac(sp.End)-p.scale.Frac(sp.Start))
 		fits[sp.Path] = fits[sp.Path] || c.Width(clean(p.palette.lastName(sp.Path)), canvas.Small) <= w-c.Pt(3)
 	}
-	var entries []canvas.Entry
 	for _, sp := range p.spans {
-		if sp.Depth >= 2 && sp.Depth <= p.rows && !fits[sp.Path] {
-			fits[sp.Path] = true // named once
-			entries = append(entries, canvas.Entry{Label: clean(p.palette.lastName(sp.Path)), Sample: canvas.Swatch(p.palette.color(sp.Path))})
-		}
+		out.Add(sp.Depth >= 2 && sp.Depth <= p.rows && !fits[sp.Path], clean(p.palette.lastName(sp.Path)), canvas.Swatch(p.palette.color(sp.Path)))
+		fits[sp.Path] = fits[sp.Path] || sp.Depth >= 2 && sp.Depth <= p.rows // named once
 	}
-	return entries
+	return out
 }
 
 func (p *steadyPanel) heading() canvas.Heading { return p.head }

@@ -33,13 +33,9 @@ func newTimeline(s *scene, c *canvas.Canvas, width canvas.Length) *timeline {
 	t.theory = s.theoryLevel(t.top)
 
 	entries := append(s.gapEntries(&t.levels, t.top), s.lineEntries(&t.levels)...)
-	if t.capacity > 0 {
-		entries = append(entries, canvas.Entry{Label: "capacity of the card, " + wording.Bytes(t.capacity), Sample: canvas.LineSample(cardPen)})
-	}
+	entries.Add(t.capacity > 0, "capacity of the card, "+wording.Bytes(t.capacity), canvas.LineSample(cardPen))
 	entries = append(entries, s.failedEntries(c, t.failed)...)
-	if t.theory > 0 {
-		entries = append(entries, canvas.Entry{Label: "theory, parameter to gradient: " + wording.Bytes(s.theoryBytes()), Sample: canvas.LineSample(theoryPen)})
-	}
+	entries.Add(t.theory > 0, "theory, parameter to gradient: "+wording.Bytes(t.theory), canvas.LineSample(theoryPen))
 	t.head = canvas.Heading{Title: s.timelineTitle(), Entries: entries}
 	return t
 }
@@ -309,19 +305,15 @@ func (t *timeline) stackMark(c *canvas.Canvas, a canvas.Area, s *stacked) {
 	}
 }
 
-// theoryBytes is what parameters, gradients and optimizer state come to by arithmetic.
-func (s *scene) theoryBytes() int64 {
-	th := s.track.Theory
-	return th.Parameter + th.Gradient + th.State
-}
-
-// theoryLevel is theoryBytes; 0 where it is not asked for, or would lie on the axis of a panel up to top.
+// theoryLevel is what parameters, gradients and optimizer state come to by arithmetic; 0 where it is not asked for, or would
+// lie on the axis of a panel up to top.
 func (s *scene) theoryLevel(top int64) int64 {
 	const least = 50 // one part of the panel in so many
-	if s.track.Theory == nil || s.stack == nil || s.view.stack == "kind" {
+	th := s.track.Theory
+	if th == nil || s.stack == nil || s.view.stack == "kind" {
 		return 0
 	}
-	if sum := s.theoryBytes(); sum > top/least && sum <= top {
+	if sum := th.Parameter + th.Gradient + th.State; sum > top/least && sum <= top {
 		return sum
 	}
 	return 0

@@ -5,10 +5,23 @@ import (
 	"image/color"
 )
 
+// A Sample draws in r what a line of a legend stands for.
+type Sample func(c *Canvas, r Rect)
+
 // An Entry is a line of a legend: a sample and what it stands for.
 type Entry struct {
 	Label  string
-	Sample func(c *Canvas, r Rect)
+	Sample Sample
+}
+
+// Entries are the lines of a legend.
+type Entries []Entry
+
+// Add adds a line where when says so.
+func (e *Entries) Add(when bool, label string, sample Sample) {
+	if when {
+		*e = append(*e, Entry{label, sample})
+	}
 }
 
 // Lengths of legends, in points of the layout.
@@ -28,12 +41,12 @@ type placed struct {
 	label  string
 	x      Length
 	row    int
-	sample func(c *Canvas, r Rect) // nil for the count
+	sample Sample // nil for the count
 }
 
 // place lays entries out in at most so many rows within x0 to x1, and says how many it took. What does not fit is counted
 // ("+ 180 more").
-func (c *Canvas) place(entries []Entry, x0, x1 Length, rows int) (out []placed, used int) {
+func (c *Canvas) place(entries Entries, x0, x1 Length, rows int) (out []placed, used int) {
 	if len(entries) == 0 || rows < 1 {
 		return nil, 0
 	}
@@ -75,7 +88,7 @@ func (c *Canvas) drawLegend(entries []placed, y Length) {
 }
 
 // Swatch is a sample: a filled box.
-func Swatch(col color.Color) func(*Canvas, Rect) {
+func Swatch(col color.Color) Sample {
 	return func(c *Canvas, r Rect) {
 		r.X0 += c.Pt(3)
 		c.Fill(col, r)
@@ -84,7 +97,7 @@ func Swatch(col color.Color) func(*Canvas, Rect) {
 }
 
 // LineSample is a sample: a piece of line.
-func LineSample(p Pen) func(*Canvas, Rect) {
+func LineSample(p Pen) Sample {
 	return func(c *Canvas, r Rect) { c.Horizontal(p, r.Mid().Y, r.X0, r.X1) }
 }
 
@@ -92,7 +105,7 @@ func LineSample(p Pen) func(*Canvas, Rect) {
 type Heading struct {
 	Title   string
 	Shorter []string // titles that say less, for panels that are too narrow, the longest first
-	Entries []Entry
+	Entries Entries
 }
 
 // Add appends to all titles of a heading: what is said in full, briefly to the shorter ones. The title with the brief

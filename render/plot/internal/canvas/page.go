@@ -42,7 +42,7 @@ func (p *Page) Lines(lines []string) {
 func (p *Page) Rows(share float64) int { return max(int(float64(p.H)*share/float64(p.Pt(line))), 1) }
 
 // Legend writes a legend of at most so many rows, with its head in front and a gap, in points of the layout, below.
-func (p *Page) Legend(head string, entries []Entry, rows int, gap float64) {
+func (p *Page) Legend(head string, entries Entries, rows int, gap float64) {
 	p.Skip(headRise)
 	p.Text(head, p.Left.X0, p.Left.Y1, Strong)
 	list, used := p.place(entries, p.Left.X0+p.Width(head, Strong)+p.Pt(headGap), p.Left.X1, rows)
