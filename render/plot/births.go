@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 )
 
 // Where a block was born, in the order in which they stack up.
@@ -31,7 +32,7 @@ type birth struct {
 }
 
 // birthOf is where a block was born: the top-level phase, or the range outside iterations.
-func birthOf(b *align.TensorBlock, p *palette) birth {
+func birthOf(b *tensor.Block, p *palette) birth {
 	switch {
 	case b.Start == align.Never:
 		return birth{beforeRecording, "live before recording"}
@@ -70,7 +71,7 @@ const maxLayers = 12
 //  1. Each birth gets the area of its blocks from from to to: bytes times time.
 //  2. Those with the largest areas have layers of their own, in the order in which they stack up.
 //  3. All others share the uppermost layer.
-func (s *stack) byPhase(ten *align.Tensors, p *palette, from, to int64) {
+func (s *stack) byPhase(ten *tensor.Memory, p *palette, from, to int64) {
 	ids := map[birth]int{}
 	var births []birth
 	var area []float64

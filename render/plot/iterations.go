@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/render/plot/internal/canvas"
 )
 
@@ -86,7 +87,7 @@ func (p *columnsPanel) title() {
 	switch {
 	case p.view.level != "":
 		level = "allocated"
-	case p.track.Tensors != nil && p.track.Tensors.From == "snapshot":
+	case p.track.Tensors != nil && p.track.Tensors.From == tensor.BySnapshot:
 		level = "device level"
 	}
 	p.head = canvas.Heading{Title: "Each iteration: " + level + " at start and end, and peak",

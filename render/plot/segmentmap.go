@@ -7,6 +7,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -14,13 +15,13 @@ import (
 type segmentMap struct {
 	at       int64 // ns
 	what     string
-	segments []align.MapSegment
-	failure  *align.Holding // the request that failed then; nil for none
+	segments []tensor.MapSegment
+	failure  *tensor.Holding // the request that failed then; nil for none
 
 	reserved, live, pending, free, stuck int64 // bytes; stuck are free ones that cannot go back to the driver
 	expandable, fixed                    bool  // there are segments of this sort
 	blocks, freeBlocks                   int
-	largest                              align.MapBlock // the largest free block
+	largest                              tensor.MapBlock // the largest free block
 	streams                              int
 	layers                               []bool // of the stack, those in the map
 }
@@ -55,7 +56,7 @@ func checkMoment(rep *findings.Report, track *align.Track, o Options) error {
 const msec = 1_000_000
 
 // newSegmentMap is the map at the moment that the user asks for, which checkMoment found to be there.
-func newSegmentMap(ten *align.Tensors, o Options, s *stack) *segmentMap {
+func newSegmentMap(ten *tensor.Memory, o Options, s *stack) *segmentMap {
 	m := &segmentMap{}
 	switch o.At {
 	case "", "peak":
@@ -75,7 +76,7 @@ func newSegmentMap(ten *align.Tensors, o Options, s *stack) *segmentMap {
 		m.segments = ten.MapAt(m.at)
 	}
 	m.count(s)
-	slices.SortStableFunc(m.segments, func(a, b align.MapSegment) int {
+	slices.SortStableFunc(m.segments, func(a, b tensor.MapSegment) int {
 		return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Addr, b.Addr))
 	})
 	return m
@@ -93,7 +94,7 @@ func (m *segmentMap) count(s *stack) {
 		free, whole, live := int64(0), int64(0), false
 		for _, b := range seg.Blocks {
 			switch b.State {
-			case align.BlockFree:
+			case tensor.BlockFree:
 				free += b.Size
 				whole += wholePages(seg, &b)
 				m.freeBlocks++
@@ -101,9 +102,9 @@ func (m *segmentMap) count(s *stack) {
 					m.largest = b
 				}
 				continue
-			case align.BlockPending:
+			case tensor.BlockPending:
 				m.pending += b.Size
-			case align.BlockLive:
+			case tensor.BlockLive:
 				m.live += b.Size
 				if k, ok := s.layerOf(b.Block); ok {
 					m.layers[k] = true
@@ -129,7 +130,7 @@ const (
 
 // wholePages are the bytes of a free block that go back to the driver though its segment is in use: of an expandable
 // segment, the pages that lie in the block as a whole; of another, none.
-func wholePages(s *align.MapSegment, b *align.MapBlock) int64 {
+func wholePages(s *tensor.MapSegment, b *tensor.MapBlock) int64 {
 	if !s.Expandable {
 		return 0
 	}
@@ -199,7 +200,7 @@ func (m *segmentMap) heldText() string {
 }
 
 // failureText says what a request that failed asked for, and what there was.
-func failureText(f *align.Holding) string {
+func failureText(f *tensor.Holding) string {
 	s := "Failed: a request for " + wording.Bytes(f.Request)
 	if c := f.Cache; c != nil {
 		s += fmt.Sprintf("; the largest free block of its stream and pool has %s, the cache %s in all", wording.Bytes(c.LargestFree), wording.Bytes(c.Free))

@@ -3,7 +3,7 @@ package plot
 import (
 	"fmt"
 
-	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/plot/internal/canvas"
 )
@@ -11,7 +11,7 @@ import (
 // A chunk is a block, or the part of it in a part of a segment, in bytes from the start of the row.
 type chunk struct {
 	canvas.Piece
-	block *align.MapBlock
+	block *tensor.MapBlock
 }
 
 // chunks appends the blocks of a part, from byte at of the row on.
@@ -28,11 +28,11 @@ func (p *segmentsPanel) chunks(to []chunk, pt part, at int64) []chunk {
 }
 
 // key is the layer of a block; after the layers come free, pending, and live ones of which nothing is known.
-func (p *segmentsPanel) key(b *align.MapBlock) int {
+func (p *segmentsPanel) key(b *tensor.MapBlock) int {
 	switch k, ok := p.stack.layerOf(b.Block); {
-	case b.State == align.BlockFree:
+	case b.State == tensor.BlockFree:
 		return len(p.stack.layers)
-	case b.State == align.BlockPending:
+	case b.State == tensor.BlockPending:
 		return len(p.stack.layers) + 1
 	case ok:
 		return k
@@ -135,7 +135,7 @@ func (p *segmentsPanel) block(c *canvas.Canvas, ch chunk, r canvas.Rect, next bo
 	if r.W() < c.Pt(narrowBlock) {
 		return
 	}
-	free := ch.block.State == align.BlockFree
+	free := ch.block.State == tensor.BlockFree
 	if next {
 		edge := canvas.White
 		if free {

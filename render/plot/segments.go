@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"image/color"
 
-	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/plot/internal/canvas"
 )
@@ -46,7 +46,7 @@ type segmentsPanel struct {
 // A pool is the segments for large requests, or for small ones, laid out.
 type pool struct {
 	name    string
-	segs    []*align.MapSegment
+	segs    []*tensor.MapSegment
 	rows    []shelf
 	perByte float64       // points
 	gap     canvas.Length // between segments; 0 where borders would be all there is to see
@@ -179,7 +179,7 @@ func (p *segmentsPanel) drawPool(c *canvas.Canvas, pl *pool, r *canvas.Rect, bar
 	for _, s := range pl.segs {
 		size += s.Size
 		for _, b := range s.Blocks {
-			if b.State == align.BlockFree {
+			if b.State == tensor.BlockFree {
 				free += b.Size
 			}
 		}

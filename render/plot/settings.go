@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 	"nsysmem/render/plot/internal/canvas"
 )
@@ -13,7 +14,7 @@ import (
 // settingsPanel is the panel of what settings would have reserved over time, with the lanes of iterations and phases where
 // a report tells them.
 type settingsPanel struct {
-	wi      *align.WhatIf
+	wi      *whatif.Comparison
 	shown   []int // places of settings
 	entries bool  // the axis counts entries of the trace, not time
 	lanes   *lanes
@@ -25,7 +26,7 @@ type settingsPanel struct {
 
 // newSettings prepares the panel. Without iterations that say which stretch of time matters, loading and compiling would
 // fill most of the width of a time axis: then the axis counts entries.
-func newSettings(wi *align.WhatIf, shown []int) *settingsPanel {
+func newSettings(wi *whatif.Comparison, shown []int) *settingsPanel {
 	p := &settingsPanel{wi: wi, shown: shown, left: wi.Capacity - wi.Outside}
 	p.entries = !wi.Timed || wi.Track == nil || len(wi.Track.Iterations) == 0
 	v := &view{big: -1}
@@ -127,7 +128,7 @@ func (p *settingsPanel) at(event int32) int64 {
 }
 
 // reserved is the level of a setting as a curve.
-func (p *settingsPanel) reserved(s *align.Setting) *align.Curve {
+func (p *settingsPanel) reserved(s *whatif.Setting) *align.Curve {
 	c := &align.Curve{Kind: align.LevelReserved}
 	for _, pt := range s.Curve {
 		if pt.Event < 0 {

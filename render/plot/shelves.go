@@ -1,7 +1,7 @@
 package plot
 
 import (
-	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/render/plot/internal/canvas"
 )
 
@@ -10,13 +10,13 @@ type shelf struct{ parts []part }
 
 // A part is a segment, or, of one longer than a row, a stretch of it.
 type part struct {
-	seg      *align.MapSegment
+	seg      *tensor.MapSegment
 	from, to int64         // bytes from the segment's start
 	x        canvas.Length // from the left edge of the map
 }
 
 // holds says where, in bytes from its start, the segment of a part holds a block; ok is false where it does not.
-func (p *part) holds(b *align.MapBlock) (off int64, ok bool) {
+func (p *part) holds(b *tensor.MapBlock) (off int64, ok bool) {
 	if b.Size == 0 || b.Addr < p.seg.Addr || b.Addr >= p.seg.Addr+uint64(p.seg.Size) {
 		return 0, false
 	}
@@ -25,7 +25,7 @@ func (p *part) holds(b *align.MapBlock) (off int64, ok bool) {
 
 // shelves lays segments out in rows of w, at perByte a byte, with gap between them: each in the first row that has room,
 // one that is longer than a row over several.
-func shelves(segs []*align.MapSegment, perByte float64, w, gap canvas.Length) []shelf {
+func shelves(segs []*tensor.MapSegment, perByte float64, w, gap canvas.Length) []shelf {
 	const slack, full = 0.01, 1000 // points; a row with less than one part in so many left is full
 	var rows []shelf
 	var used []canvas.Length
@@ -64,7 +64,7 @@ func shelves(segs []*align.MapSegment, perByte float64, w, gap canvas.Length) []
 }
 
 // fitShelves finds the largest scale at which segments fit into n rows of w.
-func fitShelves(segs []*align.MapSegment, w, gap canvas.Length, n int) ([]shelf, float64) {
+func fitShelves(segs []*tensor.MapSegment, w, gap canvas.Length, n int) ([]shelf, float64) {
 	const near, step, most = 3, 1.04, 1e19 // times a row; from one scale to the next; bytes of a row
 	total, longest := int64(0), int64(1)
 	for _, s := range segs {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 )
 
 // Colours of the categories, the same in every picture: from Paul Tol's muted scheme, which readers with the common
@@ -49,7 +50,7 @@ type stack struct {
 // A stackBlock is a part of a stack.
 type stackBlock struct {
 	bytes      int64
-	start, end int64 // ns, as in align.TensorBlock
+	start, end int64 // ns, as in tensor.Block
 	born, died int64 // positions; the block is live at p where born <= p < died
 	layer      uint8
 }
@@ -106,7 +107,7 @@ func stackOfKinds(track *align.Track) *stack {
 }
 
 // byTrace takes the order of a snapshot's trace.
-func (s *stack) byTrace(ten *align.Tensors) {
+func (s *stack) byTrace(ten *tensor.Memory) {
 	r := ten.Replay
 	s.start = r.StartAllocated
 	for i := range r.Blocks {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -44,7 +45,7 @@ func (t *captionText) holders() string {
 			s = "At the run's peak"
 		}
 		s += by
-		if ten.From == "driver" {
+		if ten.From == tensor.ByDriver {
 			s = "Without a caching allocator the driver's blocks are the tensors. " + s
 		} else {
 			s += ", as requested"
@@ -58,7 +59,7 @@ func (t *captionText) holders() string {
 }
 
 // sharesText names the largest shares of a whole, and sums the others up.
-func sharesText(shares []align.Share, whole int64) string {
+func sharesText(shares []tensor.Share, whole int64) string {
 	const named, least = 3, 1000 // one part of the whole in so many
 	var parts []string
 	for i, x := range shares {
@@ -76,7 +77,7 @@ func sharesText(shares []align.Share, whole int64) string {
 }
 
 // outside says what the driver handed out to others than PyTorch's allocator.
-func (n *names) outside(out *align.Outside) string {
+func (n *names) outside(out *tensor.Outside) string {
 	if out.Peak == 0 {
 		return "No traced memory lies outside PyTorch."
 	}
@@ -87,7 +88,7 @@ func (n *names) outside(out *align.Outside) string {
 	// None of several that took about as much is the one that took most.
 	const most, about = 3, 10 // less by one part in so many
 	takers := out.Takers[:min(len(out.Takers), most)]
-	if i := slices.IndexFunc(takers, func(t align.Taker) bool { return t.Bytes < takers[0].Bytes-takers[0].Bytes/about }); i >= 0 {
+	if i := slices.IndexFunc(takers, func(t tensor.Taker) bool { return t.Bytes < takers[0].Bytes-takers[0].Bytes/about }); i >= 0 {
 		takers = takers[:i]
 	}
 	switch len(takers) {
@@ -100,14 +101,14 @@ func (n *names) outside(out *align.Outside) string {
 }
 
 // takers says who took about as much each. What they have in common is said once.
-func (n *names) takers(takers []align.Taker) string {
+func (n *names) takers(takers []tensor.Taker) string {
 	first := &takers[0]
-	differs := func(f func(t *align.Taker) bool) bool {
-		return slices.ContainsFunc(takers, func(t align.Taker) bool { return f(&t) })
+	differs := func(f func(t *tensor.Taker) bool) bool {
+		return slices.ContainsFunc(takers, func(t tensor.Taker) bool { return f(&t) })
 	}
-	call := !differs(func(t *align.Taker) bool { return t.Call != first.Call })
+	call := !differs(func(t *tensor.Taker) bool { return t.Call != first.Call })
 	it := call && first.Iteration >= 0 && first.Iteration < len(n.track.Iterations) &&
-		!differs(func(t *align.Taker) bool { return t.Iteration != first.Iteration || t.Phase == "" })
+		!differs(func(t *tensor.Taker) bool { return t.Iteration != first.Iteration || t.Phase == "" })
 	s := ""
 	if call {
 		s += " by " + takerCall(first)
@@ -132,7 +133,7 @@ func (n *names) takers(takers []align.Taker) string {
 	return s + ": " + strings.Join(parts, ", ")
 }
 
-func takerCall(t *align.Taker) string {
+func takerCall(t *tensor.Taker) string {
 	if t.Call == "" {
 		return "a call that is not in the report"
 	}
@@ -140,7 +141,7 @@ func takerCall(t *align.Taker) string {
 }
 
 // takerPlace says in which iteration and phase, or range, a taker took its blocks.
-func (n *names) takerPlace(t *align.Taker) string {
+func (n *names) takerPlace(t *tensor.Taker) string {
 	if w := n.in(t.Iteration, t.Phase, t.Phase); w != "" {
 		return " " + w
 	}

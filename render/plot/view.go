@@ -5,6 +5,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/plot/internal/canvas"
 )
@@ -99,7 +100,7 @@ func (v *view) pickStack(rep *findings.Report, track *align.Track) error {
 	default:
 		return fmt.Errorf("plot: unknown stack %q: use category, phase, kind or none", by)
 	}
-	if ten != nil && ten.From == "snapshot" && v.stacksTensors() {
+	if ten != nil && ten.From == tensor.BySnapshot && v.stacksTensors() {
 		v.level = align.LevelAllocated
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 	"nsysmem/render/plot/internal/canvas"
 )
@@ -24,7 +25,7 @@ var settingLooks = []struct {
 // WriteWhatIf draws what settings of the allocator would have reserved over time, a line a setting, over what tensors
 // hold. Of many settings it shows those that differ most. Of o it takes size, font and title. Formats, warnings and
 // errors are as Write has them.
-func WriteWhatIf(w io.Writer, format string, wi *align.WhatIf, o Options) (warnings []findings.Warning, err error) {
+func WriteWhatIf(w io.Writer, format string, wi *whatif.Comparison, o Options) (warnings []findings.Warning, err error) {
 	defer recovered(format, &err)
 	return write(w, format, o, func(c *canvas.Canvas) {
 		page := canvas.NewPage(c)
@@ -44,7 +45,7 @@ func WriteWhatIf(w io.Writer, format string, wi *align.WhatIf, o Options) (warni
 }
 
 // aboutSettings says whose requests they are.
-func aboutSettings(wi *align.WhatIf) string {
+func aboutSettings(wi *whatif.Comparison) string {
 	s := fmt.Sprintf("device %d, ", wi.Device)
 	if t := wi.Track; t != nil {
 		s = fmt.Sprintf("%s (pid %d) on device %d, %s, ", base(t.Process), t.PID, t.Device, t.DeviceName)
@@ -57,7 +58,7 @@ func aboutSettings(wi *align.WhatIf) string {
 }
 
 // settingsFinding says what the reader should take along.
-func settingsFinding(wi *align.WhatIf) string {
+func settingsFinding(wi *whatif.Comparison) string {
 	base := &wi.Settings[wi.Base()]
 	best, stop := base, 0
 	for i := range wi.Settings {
@@ -82,7 +83,7 @@ func settingsFinding(wi *align.WhatIf) string {
 	return text
 }
 
-func settingLabel(s *align.Setting) string {
+func settingLabel(s *whatif.Setting) string {
 	if s.Conf == "" {
 		return "The default"
 	}
@@ -91,23 +92,23 @@ func settingLabel(s *align.Setting) string {
 
 // A settingRow is a setting in the table.
 type settingRow struct {
-	*align.Setting
+	*whatif.Setting
 	name string
 	pen  canvas.Pen
 }
 
 // settingsTable writes the settings shown with their figures.
-func settingsTable(page *canvas.Page, wi *align.WhatIf, shown []int) {
-	bytes := func(head string, get func(*align.Setting) int64) canvas.Column[settingRow] {
+func settingsTable(page *canvas.Page, wi *whatif.Comparison, shown []int) {
+	bytes := func(head string, get func(*whatif.Setting) int64) canvas.Column[settingRow] {
 		return canvas.Column[settingRow]{Head: head, Right: true, Cell: func(r settingRow) string { return wording.Bytes(get(r.Setting)) }}
 	}
 	columns := []canvas.Column[settingRow]{
 		{Pen: func(r settingRow) canvas.Pen { return r.pen }},
 		{Head: "setting", Yield: 2, Cell: func(r settingRow) string { return r.name }},
-		bytes("peak reserved", func(s *align.Setting) int64 { return s.PeakReserved }),
-		bytes("cache at tensor peak", func(s *align.Setting) int64 { return s.CacheAtPeak }),
+		bytes("peak reserved", func(s *whatif.Setting) int64 { return s.PeakReserved }),
+		bytes("cache at tensor peak", func(s *whatif.Setting) int64 { return s.CacheAtPeak }),
 		{Head: "cudaMallocs", Right: true, Cell: func(r settingRow) string { return strconv.Itoa(r.CUDAMallocs) }},
-		bytes("smallest card", func(s *align.Setting) int64 { return s.SmallestCard }),
+		bytes("smallest card", func(s *whatif.Setting) int64 { return s.SmallestCard }),
 	}
 	if wi.Capacity > 0 {
 		columns = append(columns, canvas.Column[settingRow]{Head: "on " + wording.Bytes(wi.Capacity),
@@ -135,7 +136,7 @@ func settingsTable(page *canvas.Page, wi *align.WhatIf, shown []int) {
 }
 
 // outcome says whether a setting runs on the card, and where it stops.
-func outcome(t *align.Track, s *align.Setting) string {
+func outcome(t *align.Track, s *whatif.Setting) string {
 	if s.Limited == nil || s.Limited.Failed == 0 {
 		return "runs through"
 	}
@@ -164,7 +165,7 @@ func outcome(t *align.Track, s *align.Setting) string {
 const hides = 200
 
 // hidden names the line, of those drawn over it, behind which the k-th line shown lies; empty for none.
-func hidden(wi *align.WhatIf, shown []int, k int) string {
+func hidden(wi *whatif.Comparison, shown []int, k int) string {
 	var top int64
 	for _, i := range shown {
 		top = max(top, wi.Settings[i].PeakReserved)
@@ -181,7 +182,7 @@ func hidden(wi *align.WhatIf, shown []int, k int) string {
 }
 
 // difference is the largest between the levels of two settings, in bytes.
-func difference(s, t *align.Setting) int64 {
+func difference(s, t *whatif.Setting) int64 {
 	a, b := s.Curve, t.Curve
 	var x, y, most int64
 	for len(a) > 0 || len(b) > 0 {
@@ -204,7 +205,7 @@ func difference(s, t *align.Setting) int64 {
 }
 
 // around are the lower and the higher of the levels just before an entry of the trace and just after it.
-func around(s *align.Setting, event int32) (low, high int64) {
+func around(s *whatif.Setting, event int32) (low, high int64) {
 	var before, after int64
 	for _, p := range s.Curve {
 		if p.Event < event {

@@ -48,7 +48,7 @@ func WriteCSV(w io.Writer, rep *findings.Report) error {
 func csvRow[R any](t *csvTable, cols []tables.Column[R], r R) {
 	for i := range cols {
 		switch c := &cols[i]; {
-		case c.Has != nil && !c.Has(r), c.Known != nil && !c.Known(r):
+		case !c.Knows(r):
 			t.empty()
 		case c.Unit == tables.Origin:
 			t.text(tables.Origins[c.Int(r)])

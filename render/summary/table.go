@@ -10,11 +10,13 @@ import (
 
 // A column of a text table.
 type column struct {
+	key   string // as tables.Column.Key; empty for none
 	head  string
 	over  string // what columns side by side have in common, on a line above their heads; empty for none
 	left  bool   // flush left
 	rank  int    // the column with the highest rank goes first where the width is short; 0 stays
 	min   int    // cells may be cut to so many; 0 for never
+	wide  int    // its width where none of its cells needs more
 	cells []string
 }
 
@@ -29,12 +31,17 @@ func (t *textTable) add(c column) *column {
 	return t.cols[len(t.cols)-1]
 }
 
+// column is the column with a key. There must be one.
+func (t *textTable) column(key string) *column {
+	return t.cols[slices.IndexFunc(t.cols, func(c *column) bool { return c.key == key })]
+}
+
 // laidOut lays a table out as text: a line for each row.
 func laidOut[R any](cols []tables.Column[R], rows []R) *textTable {
 	tab := &textTable{}
 	for i := range cols {
 		c := &cols[i]
-		col := tab.add(column{head: c.Head, over: c.Over, left: c.Unit.Left(), rank: c.Rank, min: c.Min})
+		col := tab.add(column{key: c.Key, head: c.Head, over: c.Over, left: c.Unit.Left(), rank: c.Rank, min: c.Min})
 		for _, r := range rows {
 			col.cells = append(col.cells, wording.Terminal(c.Cell(r).Read()))
 		}
@@ -63,7 +70,7 @@ func (t *textTable) lines(room int) (lines []string, dropped []string) {
 		widths = widths[:0]
 		total := gap * (len(cols) - 1)
 		for i, c := range cols {
-			w := wording.Width(c.head)
+			w := max(wording.Width(c.head), c.wide)
 			if (i == 0 || cols[i-1].over != c.over) && (i+1 == len(cols) || cols[i+1].over != c.over) {
 				w = max(w, wording.Width(c.over)) // it has it for itself
 			}

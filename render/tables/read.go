@@ -1,7 +1,9 @@
 package tables
 
 import (
+	"math"
 	"strconv"
+	"strings"
 
 	"nsysmem/internal/wording"
 )
@@ -19,7 +21,7 @@ func (c Cell) Read() string {
 		return "≥ " + c.Read()
 	}
 	switch c.Unit {
-	case ID:
+	case ID, Small:
 		return strconv.FormatInt(c.Int, 10)
 	case Count, Whole, WholeNS:
 		return wording.Count(c.Int)
@@ -27,6 +29,8 @@ func (c Cell) Read() string {
 		return wording.Bytes(c.Int)
 	case Change:
 		return wording.SignedBytes(c.Int)
+	case WholeChange:
+		return wording.SignedCount(c.Int)
 	case Time, Short:
 		return wording.Duration(c.Int)
 	case Percent:
@@ -42,14 +46,31 @@ func (c Cell) Read() string {
 		return "no"
 	case Origin:
 		return Origins[c.Int]
+	case Handle:
+		if c.Small() {
+			return strconv.FormatInt(c.Int, 10)
+		}
+		fallthrough
 	case Address:
 		return "0x" + strconv.FormatUint(uint64(c.Int), 16)
 	}
 	return c.Text
 }
 
+// Small says that a Handle is a number rather than an address.
+func (c Cell) Small() bool { return c.Int >= 0 && c.Int <= math.MaxInt32 }
+
+// listed is a list of numbers as a text.
+func listed(list []int64) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = strconv.FormatInt(v, 10)
+	}
+	return strings.Join(words, ", ")
+}
+
 // Origins are the words for a cell of Origin, by its number.
 var Origins = [2]string{"nvtx", "inferred"}
 
 // Left says that the cells of a unit are texts, which stand flush left; numbers stand flush right.
-func (u Unit) Left() bool { return u == Words || u == Long || u == Origin || u == Address }
+func (u Unit) Left() bool { return u == Words || u == Long || u == Flag || u == Origin || u == Address }

@@ -37,7 +37,7 @@ func (t Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
 //	!          whole bytes or nanoseconds, where Bytes and Time are rounded
 //	~          several lines, where Words take one
 //	:3 or :3/10  the rank 3 and the least width of 10 of Column
-//	=head      another head in this output
+//	=head      another head in this output; with == in workbooks too without the unit behind it
 //
 // such as "name:12/10, peak_bytes, need_bytes:4, flags=note".
 type Views map[Output]string
@@ -128,8 +128,10 @@ func show[R any](c Column[R], o Output, p pick) Column[R] {
 	if p.whole {
 		c.Bar = false
 		switch c.Unit {
-		case Bytes, Change:
+		case Bytes:
 			c.Unit = Whole
+		case Change:
+			c.Unit = WholeChange
 		case Time, Short:
 			c.Unit = WholeNS
 		}
@@ -148,8 +150,9 @@ func show[R any](c Column[R], o Output, p pick) Column[R] {
 		c.Head = capital(c.Head) + remark(unitNames[c.Unit], c.Of)
 	}
 	if p.head != nil {
-		c.Head = *p.head
-		if o == Workbook || o == BatchWorkbook {
+		whole := false
+		c.Head, whole = strings.CutPrefix(*p.head, "=")
+		if !whole && (o == Workbook || o == BatchWorkbook) {
 			c.Head += remark(unitNames[c.Unit], c.Of)
 		}
 	}
@@ -157,7 +160,8 @@ func show[R any](c Column[R], o Output, p pick) Column[R] {
 }
 
 // unitNames are the units that the heads of workbooks name: a cell there is a bare number.
-var unitNames = map[Unit]string{Bytes: "MiB", Change: "MiB", Whole: "bytes", Time: "ms", Short: "µs", WholeNS: "ns", Percent: "%", Rate: "GiB/s"}
+var unitNames = map[Unit]string{Bytes: "MiB", Change: "MiB", Whole: "bytes", WholeChange: "bytes",
+	Time: "ms", Short: "µs", WholeNS: "ns", Percent: "%", Rate: "GiB/s"}
 
 // remark is what stands behind a head, such as " (MiB, max)".
 func remark(parts ...string) string {

@@ -36,20 +36,6 @@ func iterationsTable(rep *findings.Report) *table {
 		of(tables.IterationGrid(rep.Report, tables.Iterations.Columns(tables.Workbook)))
 }
 
-// level takes start, end, net, peak and need of a level in MiB.
-func (r *row) level(known bool, m *align.MemoryUse) {
-	for _, v := range []int64{m.Start, m.End, m.Net, m.Peak, m.Need} {
-		r.mib(known, v)
-	}
-}
-
-// exact takes the same in whole bytes.
-func (r *row) exact(known bool, m *align.MemoryUse) {
-	for _, v := range []int64{m.Start, m.End, m.Net, m.Peak, m.Need} {
-		r.intIf(known, v)
-	}
-}
-
 func from(inferred bool) string {
 	if inferred {
 		return "inferred"
