@@ -28,6 +28,7 @@ func named(name string) *synth {
 
 // TestNoFont draws boxes, and says so, where no font has the characters.
 func TestNoFont(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"png", "svg", "pdf"} {
 		data, warnings := render(t, named("日本語"), format, Options{noScan: true})
 		if len(data) == 0 || len(warnings) != 1 || warnings[0].Code != "no_font" {
@@ -81,6 +82,7 @@ func TestInstalledFont(t *testing.T) {
 // TestFontFile takes characters from the file that the user names. The built-in font without its own characters would be
 // no test: the outlines must come from the file.
 func TestFontFile(t *testing.T) {
+	t.Parallel()
 	found, err := fontscan.SystemFonts(log.New(io.Discard, "", 0), t.TempDir())
 	if err != nil {
 		t.Skip(err)
@@ -102,6 +104,7 @@ func TestFontFile(t *testing.T) {
 }
 
 func TestClean(t *testing.T) {
+	t.Parallel()
 	if got := clean("a\tb\x00\u202e\xffc"); got != "a b\uFFFD\uFFFDc" {
 		t.Errorf("clean = %q", got)
 	}

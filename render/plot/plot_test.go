@@ -74,6 +74,7 @@ func hasText(t *testing.T, svg []byte, want string) bool {
 }
 
 func TestSaysWhatTheEyeShouldFind(t *testing.T) {
+	t.Parallel()
 	s := stopped()
 	svg, _ := render(t, s, "svg", Options{})
 	for _, want := range []string{
@@ -94,6 +95,7 @@ func TestSaysWhatTheEyeShouldFind(t *testing.T) {
 }
 
 func TestColours(t *testing.T) {
+	t.Parallel()
 	img := decode(t, first(render(t, stopped(), "png", Options{})))
 	if b := img.Bounds(); b.Dx() != 1600 || b.Dy() != 1000 {
 		t.Errorf("picture is %dx%d, want 1600x1000", b.Dx(), b.Dy())
@@ -116,6 +118,7 @@ func first[A, B any](a A, _ B) A { return a }
 
 // TestColumnsKeepExtremes puts one short peak among many events: its pixel column must show it.
 func TestColumnsKeepExtremes(t *testing.T) {
+	t.Parallel()
 	c := align.Curve{Kind: "device", From: 0, To: 1_000_000}
 	level := int64(0)
 	for i := range int64(100_000) {
@@ -148,6 +151,7 @@ func TestColumnsKeepExtremes(t *testing.T) {
 // TestPeakIsOnThePicture draws a spike of a microsecond in the middle of ten seconds: one column of the picture must hold
 // a line up to the top, where the spike is.
 func TestPeakIsOnThePicture(t *testing.T) {
+	t.Parallel()
 	s := newSynth("spike.sqlite")
 	s.add("device", 0, mib)
 	s.add("device", 5_000*ms, 1024*mib)
@@ -178,6 +182,7 @@ func TestPeakIsOnThePicture(t *testing.T) {
 }
 
 func TestEdgeCases(t *testing.T) {
+	t.Parallel()
 	empty := newSynth("empty.sqlite").finish()
 
 	one := newSynth("one.sqlite")
@@ -286,11 +291,16 @@ func TestEdgeCases(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			c.o.noScan = true
-			if c.o.Size == (Size{}) {
-				c.o.Size = Size{W: 800, H: 500} // quicker
+			pixels := c.o
+			if c.o.Size == (Size{}) { // quicker: small, and its pixels twice as large
+				c.o.Size = Size{W: 800, H: 500}
+				if pixels.Size = c.o.Size; c.o.DPI == 0 {
+					pixels.Size, pixels.DPI = Size{W: 400, H: 250}, 50
+				}
 			}
-			img := decode(t, first(render(t, c.s, "png", c.o)))
+			img := decode(t, first(render(t, c.s, "png", pixels)))
 			b := img.Bounds()
 			if blank := count(img, canvas.White); blank == b.Dx()*b.Dy() || blank == 0 {
 				t.Error("nothing is drawn")
@@ -322,6 +332,7 @@ func TestEdgeCases(t *testing.T) {
 }
 
 func TestHostileText(t *testing.T) {
+	t.Parallel()
 	s := training("a<b>&\"'.sqlite", 2, 0)
 	s.track.Process = "<script>alert(1)</script>\x00\x1b[31m\u202e"
 	s.track.IterationsFrom.Why = "bytes \xff\xfe, <b> & ]]> style=\"font-family:Liberation Sans;"
@@ -337,8 +348,10 @@ func TestHostileText(t *testing.T) {
 }
 
 func TestSameEveryTime(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"png", "svg", "pdf"} {
-		a, b := first(render(t, stopped(), format, Options{})), first(render(t, stopped(), format, Options{}))
+		o := Options{Size: Size{W: 800, H: 500}}
+		a, b := first(render(t, stopped(), format, o)), first(render(t, stopped(), format, o))
 		if !bytes.Equal(a, b) {
 			t.Errorf("two %s of one report differ", format)
 		}
@@ -346,6 +359,7 @@ func TestSameEveryTime(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	s := stopped()
 	none := newSynth("none.sqlite").finish()
 	font := filepath.Join(t.TempDir(), "font.ttf")
@@ -393,6 +407,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestParseSize(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]Size{
 		"1600x1000": {W: 1600, H: 1000}, "40x25cm": {W: 40, H: 25, Unit: "cm"}, " 16 x 10 in ": {W: 16, H: 10, Unit: "in"}, "20.5x10.25cm": {W: 20.5, H: 10.25, Unit: "cm"},
 	} {
@@ -412,6 +427,7 @@ func TestParseSize(t *testing.T) {
 }
 
 func TestPalette(t *testing.T) {
+	t.Parallel()
 	whole := training("x.sqlite", 5, 0)
 	p := newPalette(whole.track)
 	if p.color("forward") != canvas.Blue || p.color("backward") != canvas.Orange || p.color("optimizer") != canvas.Green || p.color("data") != canvas.Yellow {
@@ -434,6 +450,7 @@ func TestPalette(t *testing.T) {
 }
 
 func TestTimeScale(t *testing.T) {
+	t.Parallel()
 	s := training("x.sqlite", 6, 0)
 	var its []*align.Iteration
 	for i := range s.track.Iterations {
@@ -463,6 +480,7 @@ func TestTimeScale(t *testing.T) {
 }
 
 func TestBars(t *testing.T) {
+	t.Parallel()
 	s := training("x.sqlite", 100, mib)
 	var its []*align.Iteration
 	for i := range s.track.Iterations {
@@ -502,6 +520,7 @@ func BenchmarkWrite(b *testing.B) {
 
 // TestRealExports draws the exports in testdata as the command does.
 func TestRealExports(t *testing.T) {
+	t.Parallel()
 	for file, want := range map[string][]string{
 		"cnn_default": {"468.31 MiB", "in iteration 0, phase optimizer", "Steady iterations (1–7)", "NVIDIA H200", "flat at 468.31 MiB"},
 		"cpp_mem":     {"145.98 MiB", "NVTX domain solver", "Managed memory peaks at 8 MiB", "managed", "pinned host", "pool size", "pool in use"},

@@ -81,6 +81,7 @@ func lookAt(t testing.TB, name string, png []byte) {
 // TestStackIsTheAllocatedLevel stacks a real run: in each column the layers must add up to the highest allocated level that
 // the replay has in it, to the byte.
 func TestStackIsTheAllocatedLevel(t *testing.T) {
+	t.Parallel()
 	r := record(t, "cnn_default", align.Options{})
 	ten := r.track.Tensors
 	for _, by := range []string{"category", "phase"} {
@@ -130,6 +131,7 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 
 // TestStackByTime checks stacks of blocks without a trace against counting them one by one, with many equal stamps.
 func TestStackByTime(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 5))
 	names := []string{"parameter", "gradient", "activation"}
 	for round := range 20 {
@@ -195,6 +197,7 @@ func TestStackByTime(t *testing.T) {
 
 // TestStackSpeed stacks more blocks than would fit on any picture.
 func TestStackSpeed(t *testing.T) {
+	t.Parallel()
 	const n = 500_000
 	ten := &tensor.Memory{From: "driver", Blocks: make([]tensor.Block, n)}
 	for i := range ten.Blocks {
@@ -213,6 +216,7 @@ func TestStackSpeed(t *testing.T) {
 }
 
 func TestTensorPictures(t *testing.T) {
+	t.Parallel()
 	r := record(t, "cnn_default", align.Options{Params: 215144, DType: "float32", Optimizer: "adamw"})
 	svg := r.draw(t, "svg", Options{noScan: true})
 	for _, want := range []string{
@@ -259,6 +263,7 @@ func TestTensorPictures(t *testing.T) {
 
 // TestDriverStack stacks a run whose tensors are the driver's blocks, and the driver's kinds.
 func TestDriverStack(t *testing.T) {
+	t.Parallel()
 	s := newSynth("nocache.sqlite")
 	var blocks []tensor.Block
 	add := func(start, end, bytes int64, category string, iteration int, phase string) {
@@ -313,6 +318,7 @@ func TestDriverStack(t *testing.T) {
 }
 
 func TestSegmentMap(t *testing.T) {
+	t.Parallel()
 	r := record(t, "cnn_default", align.Options{})
 	svg := r.draw(t, "svg", Options{noScan: true, View: "segments"})
 	for _, want := range []string{
@@ -440,6 +446,7 @@ func failing(t testing.TB, n int) *synth {
 }
 
 func TestFailedRequest(t *testing.T) {
+	t.Parallel()
 	s := failing(t, 12)
 	o := Options{View: "segments", At: "oom", noScan: true}
 	svg := first(render(t, s, "svg", o))
@@ -468,6 +475,7 @@ func TestFailedRequest(t *testing.T) {
 
 // TestShelves lays random segments out: each byte has one place within the width, and nothing overlaps.
 func TestShelves(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 50 {
 		var segs []*tensor.MapSegment
@@ -511,6 +519,7 @@ func TestShelves(t *testing.T) {
 // TestCategoryColors keeps the colours apart from each other and from those of the well-known phases, also for readers who
 // see no difference of red and green: by lightness, or by the blue channel.
 func TestCategoryColors(t *testing.T) {
+	t.Parallel()
 	far := func(a, b color.RGBA) bool {
 		light := func(c color.RGBA) int { return (299*int(c.R) + 587*int(c.G) + 114*int(c.B)) / 1000 }
 		d := func(x, y int) int { return max(x-y, y-x) }

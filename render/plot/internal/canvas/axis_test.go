@@ -11,6 +11,7 @@ const (
 )
 
 func TestByteTicks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		lo, hi int64
 		want   string
@@ -35,6 +36,7 @@ func TestByteTicks(t *testing.T) {
 
 // TestTimeAxis: an axis has the unit that the number farthest from zero fills, and says where long numbers were cut.
 func TestTimeAxis(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		from, to int64
 		unit     string
@@ -53,6 +55,7 @@ func TestTimeAxis(t *testing.T) {
 }
 
 func TestShorterTitles(t *testing.T) {
+	t.Parallel()
 	h := Heading{Title: "A long title"}
 	h.Shorter = []string{"A title"}
 	h.Add(" (axis does not start at 0)", " (cut)")
@@ -62,6 +65,7 @@ func TestShorterTitles(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
+	t.Parallel()
 	if got := strings.Join(wordsOf("it holds 3 MiB (22.5 %), at 4 ms."), "|"); got != "it|holds|3 MiB|(22.5 %),|at|4 ms." {
 		t.Error(got)
 	}

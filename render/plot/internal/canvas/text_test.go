@@ -9,6 +9,7 @@ import (
 
 // TestFontRefused refuses what is no font before it fills the memory.
 func TestFontRefused(t *testing.T) {
+	t.Parallel()
 	large := filepath.Join(t.TempDir(), "large.ttf")
 	if err := os.WriteFile(large, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -24,6 +25,7 @@ func TestFontRefused(t *testing.T) {
 }
 
 func TestFit(t *testing.T) {
+	t.Parallel()
 	f, _ := NewFonts("", false)
 	sheet, _ := NewSheet(Size{}, 0)
 	c, err := New("png", sheet, f)
