@@ -50,8 +50,7 @@ type analysis struct {
 	copyTime               stretch
 	memoryRows             int64
 
-	warnedMu sync.Mutex
-	warned   map[string]bool
+	warnedMu sync.Mutex // guards rep.Warnings and opts.Progress
 }
 
 // A group is a phase path or range name that details are summed by.
@@ -71,7 +70,7 @@ type group struct {
 //  4. Rows are made: iterations, their phases, and outermost ranges outside them.
 //  5. Memory events, kernels and copies are read at once, each joined to its row through its call.
 //  6. A snapshot's devices are found among the tracks, and its levels are swept past the same rows.
-//  7. Sums are rolled up into the report, and findings are drawn from them.
+//  7. Sums are rolled up into the report.
 //
 // An error is a failure to read, a bad Options.Iteration, or a snapshot that is of another run; what the report lacks
 // stands in Report.Collected.
@@ -101,7 +100,7 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 // newAnalysis begins an analysis with what is known without reading a table. The regular expression is that of
 // Options.Iteration, nil for none.
 func newAnalysis(db *nsysdb.DB, opts Options) (*analysis, *regexp.Regexp, error) {
-	a := &analysis{db: db, opts: opts, byGPID: make(map[int64]*process), warned: make(map[string]bool), threadNames: make(map[int64]string)}
+	a := &analysis{db: db, opts: opts, byGPID: make(map[int64]*process), threadNames: make(map[int64]string)}
 	var re *regexp.Regexp
 	if opts.Iteration != "" {
 		var err error
@@ -252,23 +251,10 @@ func (s *stretch) add(first, last int64) {
 	s.first, s.last = min(s.first, first), max(s.last, last)
 }
 
-func (a *analysis) warn(code, format string, args ...any) { a.warnOf(0, code, format, args...) }
-
-// warnOf warns of one process.
-func (a *analysis) warnOf(pid int64, code, format string, args ...any) {
+func (a *analysis) warn(w Warning) {
 	a.warnedMu.Lock()
 	defer a.warnedMu.Unlock()
-	a.rep.Warnings = append(a.rep.Warnings, Warning{PID: pid, Code: code, Text: fmt.Sprintf(format, args...)})
-}
-
-func (a *analysis) warnOnce(code, format string, args ...any) {
-	a.warnedMu.Lock()
-	seen := a.warned[code]
-	a.warned[code] = true
-	a.warnedMu.Unlock()
-	if !seen {
-		a.warn(code, format, args...)
-	}
+	a.rep.Warnings = append(a.rep.Warnings, w)
 }
 
 // readRanges reads the NVTX ranges and lays out each thread.
@@ -285,7 +271,7 @@ func (a *analysis) readRanges(ctx context.Context) error {
 		library[id] = libraryDomain.MatchString(name)
 	}
 	a.spans = make([]span, 0, len(nv.Ranges))
-	open, damaged := 0, 0
+	open, damaged := int64(0), int64(0)
 	for i := range nv.Ranges {
 		r := &nv.Ranges[i]
 		gpid := nsysdb.Process(r.TID)
@@ -310,10 +296,10 @@ func (a *analysis) readRanges(ctx context.Context) error {
 		a.spans = append(a.spans, s)
 	}
 	if damaged > 0 {
-		a.warn("damaged_ranges", "%d ranges end at 0 or before their start and are treated as never closed", damaged)
+		a.warn(Warning{Code: DamagedRanges, Count: damaged})
 	}
 	if open > damaged {
-		a.warn("open_ranges", "%d ranges were never closed: they are cut off at the end of the capture", open-damaged)
+		a.warn(Warning{Code: OpenRanges, Count: open - damaged})
 	}
 	for _, p := range a.procs {
 		for _, t := range p.threads {

@@ -56,10 +56,7 @@ func (a *analysis) assemble() {
 		}
 		return x.TID < y.TID
 	})
-	a.findings()
-	slices.SortStableFunc(a.rep.Warnings, func(x, y Warning) int {
-		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Text, y.Text))
-	})
+	a.rep.Recording = a.recording()
 }
 
 // idle says that a track has no event. Rows read out of order make such tracks: a free names another device than its
@@ -98,8 +95,7 @@ func (a *analysis) trackReport(t *track) *Track {
 	a.ranges(out, p, uses)
 	a.failedAllocs(out, p)
 	if n := t.gpu.aside; n > 0 && len(out.Iterations) > 0 {
-		a.warnOf(out.PID, "aside", "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: they count for those ranges, in no iteration; --threads through gives them to the phase open at that time",
-			out.PID, out.Device, n)
+		a.warn(Warning{Code: Aside, PID: out.PID, Device: out.Device, Count: n})
 	}
 	out.Theory = theory(a.opts)
 	t.sortBlocks()
@@ -108,6 +104,9 @@ func (a *analysis) trackReport(t *track) *Track {
 		a.snapshotTensors(out, t)
 	case a.keepBlocks:
 		a.driverTensors(out, t)
+	}
+	if a.keepBlocks {
+		out.Stayed = a.stayed(out, t)
 	}
 	if a.opts.Blocks {
 		a.blocks(out, t)

@@ -359,21 +359,3 @@ func (t *Track) use(name string) *Use {
 	}
 	return nil
 }
-
-func hasWarning(rep *Report, code string) string {
-	for _, w := range rep.Warnings {
-		if w.Code == code {
-			return w.Text
-		}
-	}
-	return ""
-}
-
-func hasFinding(rep *Report, id string) *Finding {
-	for i := range rep.Findings {
-		if rep.Findings[i].ID == id {
-			return &rep.Findings[i]
-		}
-	}
-	return nil
-}

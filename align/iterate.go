@@ -111,7 +111,7 @@ func (a *analysis) settle(p *process, fams []*family, f *family) {
 			p.iters[i].index = index[i]
 		}
 		if len(gaps) > 0 {
-			a.warnOf(p.pid, "iteration_gap", "process %d: numbers %v are missing from the iterations %q", p.pid, gaps, f.pattern)
+			a.warn(Warning{Code: IterationGap, PID: p.pid, Numbers: gaps, Pattern: f.pattern})
 		}
 	} else {
 		a.buildRows(p, p.pseudo)

@@ -41,6 +41,9 @@ func levelOrder(k LevelKind) int {
 	return len(levelKinds)
 }
 
+// Known says that the kind has a name and a meaning; allocations of others count for no such level.
+func (k LevelKind) Known() bool { return levelOrder(k) < levelOrder(LevelUnknown) }
+
 // callUse is a level over one call. Until the end of the sweep its bytes are relative to the baseline.
 type callUse struct {
 	start, end, peak int64 // bytes

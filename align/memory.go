@@ -47,6 +47,8 @@ type memory struct {
 	pool    []memEvent // pool events not yet met, by time
 	devices lastDevices
 	rows    int64
+
+	unreadable bool // a column is missing without which no event counts
 }
 
 // A liveBlock is an allocation that was not freed yet.
@@ -105,7 +107,7 @@ func (a *analysis) sweepMemory(ctx context.Context, sorted bool) error {
 func (m *memory) add(b *nsysdb.Batch) error {
 	c := b.Cols
 	if !hasMemoryRows(c) {
-		m.a.warnOnce("memory_columns", "the memory table lacks a column that every version has: its events are left out")
+		m.unreadable = true
 		return nil
 	}
 	for i := 0; i < b.Rows; i++ {
@@ -293,10 +295,13 @@ func (m *memory) finish() {
 		}
 	}
 	if m.unknown > 0 {
-		a.warn("unknown_events", "%d memory events are neither allocation nor free and do not count", m.unknown)
+		a.warn(Warning{Code: UnknownEvents, Count: m.unknown})
 	}
 	if m.damaged > 0 {
-		a.warn("damaged_events", "%d memory events have no usable size and do not count", m.damaged)
+		a.warn(Warning{Code: DamagedEvents, Count: m.damaged})
+	}
+	if m.unreadable {
+		a.warn(Warning{Code: MemoryColumns})
 	}
 	a.memoryRows = m.rows
 }

@@ -235,7 +235,8 @@ func TestDiagnostics(t *testing.T) {
 	if !strings.Contains(hasWarning(rep, "profiler_warning"), "CUDA events were dropped") || !strings.Contains(hasWarning(rep, "profiler_error"), "buffer lost") {
 		t.Errorf("warnings %v", rep.Warnings)
 	}
-	for _, w := range rep.Warnings {
+	warnings, _ := Say(rep)
+	for _, w := range warnings {
 		if strings.Contains(w.Text, "started") {
 			t.Errorf("a message without weight is repeated: %v", w)
 		}

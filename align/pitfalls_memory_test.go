@@ -154,11 +154,11 @@ func TestGrowth(t *testing.T) {
 	rep := s.report(Options{})
 	f := hasFinding(rep, "growth")
 	if f == nil {
-		t.Fatalf("growth is not told: %+v", rep.Findings)
+		t.Fatalf("growth is not told: %+v", rep.Warnings)
 	}
-	equal(t, "phase", f.Evidence["phase"], any("optimizer"))
-	equal(t, "an iteration", f.Evidence["median_bytes"], any(int64(1000)))
-	equal(t, "grown", f.Evidence["grown_bytes"], any(int64(7000)))
+	equal(t, "phase", f.Facts["phase"], any("optimizer"))
+	equal(t, "an iteration", f.Facts["median_bytes"], any(int64(1000)))
+	equal(t, "grown", f.Facts["grown_bytes"], any(int64(7000)))
 	if hasFinding(rep, "flat_cache") != nil {
 		t.Error("a growing level is called flat")
 	}
@@ -213,7 +213,7 @@ func TestFailedAllocation(t *testing.T) {
 	equal(t, "end", tr.Level("device").End, 3000)
 	equal(t, "allocations", tr.Level("device").Allocs, 3)
 	if hasFinding(rep, "failed_allocs") == nil {
-		t.Errorf("findings %+v", rep.Findings)
+		t.Errorf("findings %+v", rep.Warnings)
 	}
 	checkLaws(t, tr)
 

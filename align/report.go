@@ -11,7 +11,7 @@ type Report struct {
 	Collected Collected
 	Tracks    []*Track // ordered by process id, then device
 	Families  []Family // range families that could be iterations, of all processes, the chosen ones first
-	Findings  []Finding
+	Recording Recording
 	Warnings  []Warning
 }
 
@@ -68,6 +68,7 @@ type Track struct {
 	LiveAtEnd  []Block       // device kinds and managed, largest first; nil unless Options.Blocks
 	LiveAtPeak []Block       // device kinds, at the device level's peak, largest first; nil unless Options.Blocks
 	Blocks     []Block       // every block, by birth; nil unless Options.Blocks
+	Stayed     []Stayed      // of the device level, largest first; nil unless Options.Blocks or Options.Snapshot
 	Kernels    []KernelStat  // by phase path and name; nil unless Options.Kernels
 	Copies     []CopyStat    // by phase path and direction; nil unless Options.Kernels
 	Calls      []CallStat    // by phase path and name; nil unless Options.Kernels
@@ -249,6 +250,9 @@ type FailedAlloc struct {
 	Level     int64  // bytes; the track's device level just before the call; -1 where memory was not collected. The call itself does not say how much it asked for
 }
 
+// OutOfMemory says that the call failed because memory ran out.
+func (f *FailedAlloc) OutOfMemory() bool { return f.Return == outOfMemory }
+
 // Never is the End of a block that was not freed in the report, and the Start of one that was live before it.
 const Never = -1 << 63
 
@@ -324,23 +328,6 @@ type Family struct {
 	Chosen   bool
 	Why      string // why it was or was not chosen
 	Operator bool   // a framework's or library's own ranges: never found to be iterations
-}
-
-// A Finding is something that the user should know, with advice.
-type Finding struct {
-	PID      int64  // process that it concerns
-	ID       string // stable, such as "growth"
-	Severity string // "info", "warn" or "error"
-	Text     string
-	Advice   string         // empty for none
-	Evidence map[string]any // figures behind the text
-}
-
-// A Warning is a doubt about the figures.
-type Warning struct {
-	PID  int64  // process that it concerns; 0 for the whole report
-	Code string // stable, such as "lost_frees"
-	Text string
 }
 
 // A Point is a step of a level: from Time on it is Low to High, and Last at the end of the stretch that the point

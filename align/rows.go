@@ -55,7 +55,7 @@ type rowBuilder struct {
 	inIter map[string]int32 // rows of the iteration at hand, by path
 	merged map[int32]int32  // rows of operators outside iterations, by name
 	tops   []call           // calls of top-level phases of the iteration at hand
-	cut    int              // ranges clipped to their iteration
+	cut    int64            // ranges clipped to their iteration
 }
 
 type pathKey struct {
@@ -81,7 +81,7 @@ func (a *analysis) buildRows(p *process, members []int32) {
 	}
 	sort.SliceStable(p.calls, func(i, j int) bool { return p.calls[i].start < p.calls[j].start })
 	if b.cut > 0 {
-		a.warn("range_clipped", "%d ranges outlast their iteration and are clipped to it", b.cut)
+		a.warn(Warning{Code: ClippedRanges, Count: b.cut})
 	}
 }
 

@@ -67,14 +67,8 @@ func (a *analysis) snapshotTensors(out *Track, t *track) {
 	}
 	ten.AtReserved = ten.cacheAt(tl, int(whole.ReservedPeakEvent), &whole)
 	ten.Outside = a.outside(t, m, ten)
+	ten.Stayed = stayedTensors(out, ten.Blocks)
 	out.Tensors = ten
-	if d := r.Doubts; d.Cut || d.UnmatchedFrees+d.LostFrees+d.Misplaced+d.SegmentFrees+d.SegmentsLost+d.UnknownActions > 0 {
-		a.warnOf(out.PID, "snapshot_doubts", "process %d device %d: the snapshot's trace leaves doubts: it began after the program did (%v), %d frees without a block, %d blocks lost, %d out of place, %d segments lost, %d unknown entries",
-			out.PID, out.Device, d.Cut, d.UnmatchedFrees, d.LostFrees, d.Misplaced, d.SegmentFrees+d.SegmentsLost, d.UnknownActions)
-	}
-	if 10*m.matched < 9*m.of {
-		a.warnOf(out.PID, "snapshot_match", "process %d device %d: only %d of %d segments of the snapshot are in the report", out.PID, out.Device, m.matched, m.of)
-	}
 }
 
 // holdAt sums the blocks that are live just after an entry of the trace.

@@ -24,6 +24,7 @@ type Tensors struct {
 	Outside    *Outside      // memory outside PyTorch; nil without a snapshot
 	AtReserved *Cache        // the cache at the reserved level's peak; nil without a snapshot
 	Growth     []Cache       // at each segment that was added; nil without a snapshot
+	Stayed     []Stayed      // of the allocated level, largest first; nil without a snapshot
 
 	Replay *torchmem.Replay // for maps of segments; nil without a snapshot
 	Shift  int64            // ns; snapshot time less Shift is report time
@@ -111,6 +112,16 @@ type Cache struct {
 	LargestFree int64 // bytes; largest free block that the request's stream and pool may use, else the largest of all
 	Stuck       int64 // bytes of Free in segments that hold live blocks
 	DeviceFree  int64 // bytes free on the card, of a failure; 0 where unknown
+}
+
+// splitAbove is the largest request of the small pool. Its free blocks serve no larger one, so that a small request
+// beside free bytes of the large pool says nothing.
+const splitAbove = 1 << 20
+
+// Misfit says that the cache had as many bytes free as were asked for, and still no block that would do: they lay in
+// pieces, or in the blocks of another stream.
+func (c *Cache) Misfit() bool {
+	return c.Request > splitAbove && c.Free >= c.Request && c.LargestFree < c.Request
 }
 
 // Outside is memory that the driver handed out to others than PyTorch's allocator.

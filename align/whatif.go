@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 
+	"nsysmem/internal/wording"
 	"nsysmem/torchmem"
 	"nsysmem/torchmem/allocator"
 )
@@ -135,7 +136,7 @@ func SimulateSettings(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 		w.Outside, w.HasOutside = t.Tensors.Outside.Peak+t.Tensors.Outside.Static, true
 	}
 	if o.Capacity > 0 && o.Capacity <= w.Outside {
-		return nil, fmt.Errorf("align: capacity of %s: %s are taken outside PyTorch: give more", size(o.Capacity), size(w.Outside))
+		return nil, fmt.Errorf("align: capacity of %s: %s are taken outside PyTorch: give more", wording.Bytes(o.Capacity), wording.Bytes(w.Outside))
 	}
 	cfgs, err := w.configs(&o)
 	if err != nil {
@@ -334,14 +335,14 @@ func (w *WhatIf) doubts(q *allocator.Requests) {
 			continue
 		}
 		if s.PeakReserved != w.Measured {
-			say("under the recorded setting the model comes to %s reserved where the run itself had %s: take the others with as much doubt", size(s.PeakReserved), size(w.Measured))
+			say("under the recorded setting the model comes to %s reserved where the run itself had %s: take the others with as much doubt", wording.Bytes(s.PeakReserved), wording.Bytes(w.Measured))
 		}
 		cfg, err := allocator.ParseConfig(s.Conf)
 		if err != nil {
 			continue
 		}
 		if n := q.Simulate(cfg, allocator.Options{Capacity: noLimit}).PeakReserved; n != s.PeakReserved {
-			say("the recorded run gave back cached memory when there was no room, and its own figures are with that: with room enough it would have reserved %s", size(n))
+			say("the recorded run gave back cached memory when there was no room, and its own figures are with that: with room enough it would have reserved %s", wording.Bytes(n))
 		}
 	}
 	if w.Replay.Doubts.Cut {
@@ -358,7 +359,7 @@ func (w *WhatIf) doubts(q *allocator.Requests) {
 		"time is not modelled: each cudaMalloc, and each time the cache is given back, costs some that is in no figure here",
 	}
 	if w.HasOutside {
-		w.CannotKnow = append(w.CannotKnow, fmt.Sprintf("memory outside PyTorch is added as the report has it (%s at its highest); the CUDA context, a few hundred MiB, and other processes are in no report and come on top", size(w.Outside)))
+		w.CannotKnow = append(w.CannotKnow, fmt.Sprintf("memory outside PyTorch is added as the report has it (%s at its highest); the CUDA context, a few hundred MiB, and other processes are in no report and come on top", wording.Bytes(w.Outside)))
 	} else {
 		w.CannotKnow = append(w.CannotKnow, "memory outside PyTorch (libraries' workspaces, the CUDA context of a few hundred MiB, other processes) is not in the figures; with the report of the same run (--report) what it traced is added")
 	}

@@ -40,7 +40,7 @@ const (
 )
 
 // serialType is what a number of a header says of a value: where it is, apart from its offset, and how many bytes it
-// takes, which are negative where there cannot be so many.
+// takes.
 func serialType(serial uint64) (sl slot, kind valueKind, size int64) {
 	switch {
 	case serial == 0:
@@ -200,7 +200,7 @@ func (d *decoder) layout(header []byte, at, hlen int) *shape {
 		}
 		at += k
 		sl, kind, size := serialType(serial)
-		if size < 0 || off+size > 1<<31-1 {
+		if size > 1<<31-1-off {
 			return nil
 		}
 		inHeader := size == 0 && (kind == isNull || kind == isInteger)

@@ -1,400 +1,188 @@
 package torchmem
 
 import (
-	"encoding/binary"
-	"fmt"
 	"strings"
 
 	"nsysmem/torchmem/internal/sizes"
+	"nsysmem/torchmem/pickle"
 )
 
-type frameKey struct {
-	name, file uint32
-	line       int64
-}
-
-// field is the value of a key of the dict in hand, 0 where it has none.
-func (d *decoder) field(mask uint64, key int) ref {
-	if mask&(1<<key) == 0 {
-		return 0
-	}
-	return d.fields[key]
-}
-
-func (d *decoder) sizeField(mask uint64, key int) (int64, error) {
-	r := d.field(mask, key)
-	if r == 0 || r.tag() == tagNone {
-		return 0, nil
-	}
-	v, ok := d.signed(r)
-	if !ok || v < 0 || v > sizes.Max {
-		return 0, d.fail("%q is no size in bytes: damaged", keyNames[key])
-	}
-	if d.sizes += v; d.sizes > sizes.MaxSum {
-		return 0, d.fail("the sizes add up to more than any device hands out: damaged")
-	}
-	return v, nil
-}
-
-func (d *decoder) addrField(mask uint64, key int) (uint64, error) {
-	r := d.field(mask, key)
-	if r == 0 || r.tag() == tagNone {
-		return 0, nil
-	}
-	v, ok := d.unsigned(r)
-	if !ok {
-		return 0, d.fail("%q is no number of 64 bits: damaged", keyNames[key])
-	}
-	return v, nil
-}
-
-// timeField is a time in nanoseconds; one that no clock can have shown is 0, unknown.
-func (d *decoder) timeField(mask uint64) int64 {
-	us, ok := d.signed(d.field(mask, keyTime))
-	if !ok || us < 0 || us > 1<<53 {
-		return 0
-	}
-	return us * 1000
-}
-
-func (d *decoder) stringOf(r ref) string {
-	if r.tag() == tagText {
-		return d.snap.texts[r.n()]
-	}
-	return ""
-}
-
 var actionByName = func() map[string]Action {
-	m := map[string]Action{}
+	m := make(map[string]Action)
 	for a := Alloc; a < numActions; a++ {
 		m[actionNames[a]] = a
 	}
 	return m
 }()
 
-func (d *decoder) event(mask uint64) (ref, error) {
-	var e TraceEvent
-	var err error
-	e.Action = actionByName[d.stringOf(d.field(mask, keyAction))]
+// event builds an entry of a trace.
+func (d *decoder) event(fields *pickle.Fields) (pickle.Value, error) {
+	f := form{Fields: fields, d: d}
+	e := TraceEvent{Action: actionByName[f.text(keyAction)]}
 	addr := keyAddr
-	if e.Action == OOM && mask&(1<<keyDeviceFree) != 0 {
+	if e.Action == OOM && f.Has(keyDeviceFree) {
 		addr = keyDeviceFree
 	}
-	if e.Action != UserDefined && e.Action != Other {
-		if e.Size, err = d.sizeField(mask, keySize); err != nil {
-			return 0, err
-		}
+	if e.Action != UserDefined && e.Action != Other { // what has no meaning there may be anything
+		e.Size = f.size(keySize)
 	}
-	if e.Addr, err = d.addrField(mask, addr); err != nil {
-		return 0, err
+	e.Addr = f.addr(addr)
+	e.Stream = f.addr(keyStream)
+	e.Time = f.time(keyTime)
+	e.Note = f.textNo(keyMetadata)
+	if f.err != nil {
+		return 0, f.err
 	}
-	if e.Stream, err = d.addrField(mask, keyStream); err != nil {
-		return 0, err
-	}
-	e.Time = d.timeField(mask)
-	if note := d.field(mask, keyMetadata); note.tag() == tagText {
-		e.Note = uint32(note.n())
-	}
-	if e.Stack, err = d.stackOf(d.field(mask, keyFrames)); err != nil {
-		return 0, err
-	}
-	return mk(tagEvent, d.events.add(e)), nil
+	e.Stack = d.stackOf(f.Get(keyFrames))
+	return pickle.Object(kindEvent, d.events.add(e)), nil
 }
 
-func (d *decoder) frame(mask uint64) (ref, error) {
-	var k frameKey
-	if r := d.field(mask, keyName); r.tag() == tagText {
-		k.name = uint32(r.n())
-	}
-	if r := d.field(mask, keyFilename); r.tag() == tagText {
-		k.file = uint32(r.n())
-	}
-	k.line, _ = d.signed(d.field(mask, keyLine))
-	return mk(tagFrame, int(d.frameNo(k))), nil
+// stateByName has the names of all versions: active_pending_free became active_awaiting_free in PyTorch 2.1.
+var stateByName = map[string]BlockState{
+	"active_allocated":     Active,
+	"active_awaiting_free": PendingFree,
+	"active_pending_free":  PendingFree,
+	"inactive":             Inactive,
+	"inactive_split":       Inactive,
 }
 
-func (d *decoder) frameNo(k frameKey) uint32 {
-	id, ok := d.frameID[k]
-	if !ok {
-		id = uint32(len(d.snap.frames))
-		d.frameID[k] = id
-		d.snap.frames = append(d.snap.frames, Frame{d.snap.texts[k.name], d.snap.texts[k.file], k.line})
+// block builds a block of a segment.
+func (d *decoder) block(fields *pickle.Fields) (pickle.Value, error) {
+	f := form{Fields: fields, d: d}
+	b := SnapshotBlock{
+		Size:      f.size(keySize),
+		Addr:      f.addr(keyAddress),
+		Requested: f.size(keyRequested),
+		State:     stateByName[f.text(keyState)],
 	}
-	return id
-}
-
-// stackOf is the number of the call stack that a list of frames is; 0 for anything else.
-func (d *decoder) stackOf(r ref) (StackID, error) {
-	if r.tag() != tagList {
-		return 0, nil
+	if f.err != nil {
+		return 0, f.err
 	}
-	at := d.lists[r.n()]
-	switch at.tag() {
-	case tagStack:
-		return StackID(at.n()), nil
-	case tagOpen:
-	default:
-		return 0, nil
-	}
-	slot := &d.listSlots[at.n()]
-	d.frameBuf = d.frameBuf[:0]
-	for _, f := range slot.refs {
-		var id uint32
-		switch f.tag() {
-		case tagFrame:
-			id = uint32(f.n())
-		case tagText: // a line of a C++ trace
-			id = d.frameNo(frameKey{name: uint32(f.n())})
-		default:
-			continue
-		}
-		d.frameBuf = binary.LittleEndian.AppendUint32(d.frameBuf, id)
-	}
-	id := d.internStack()
-	// A list of frames is used for its number alone from here on.
-	slot.refs, slot.n = slot.refs[:0], 0
-	d.listFree = append(d.listFree, at.n())
-	d.lists[r.n()] = mk(tagStack, int(id))
-	return id, nil
-}
-
-// internStack is the number of the stack whose frame numbers stand in frameBuf.
-func (d *decoder) internStack() StackID {
-	s := d.snap
-	if id, ok := d.stackID[string(d.frameBuf)]; ok || len(d.frameBuf) == 0 {
-		return id
-	}
-	id := StackID(len(s.stackAt) - 1)
-	for b := d.frameBuf; len(b) > 0; b = b[4:] {
-		s.stacks = append(s.stacks, binary.LittleEndian.Uint32(b))
-	}
-	s.stackAt = append(s.stackAt, uint32(len(s.stacks)))
-	d.stackID[string(d.frameBuf)] = id
-	d.textSize += int64(len(d.frameBuf)) + 64
-	return id
-}
-
-var stateByName = map[string]BlockState{"active_allocated": Active, "active_awaiting_free": PendingFree,
-	"active_pending_free": PendingFree, "inactive": Inactive, "inactive_split": Inactive}
-
-func (d *decoder) block(mask uint64) (ref, error) {
-	var b SnapshotBlock
-	var err error
-	if b.Size, err = d.sizeField(mask, keySize); err != nil {
-		return 0, err
-	}
-	if b.Addr, err = d.addrField(mask, keyAddress); err != nil {
-		return 0, err
-	}
-	if b.Requested, err = d.sizeField(mask, keyRequested); err != nil {
-		return 0, err
-	}
-	b.State = stateByName[d.stringOf(d.field(mask, keyState))]
-	frames := d.field(mask, keyFrames)
+	frames := f.Get(keyFrames)
 	// Before PyTorch 2.1 a block had a list of its allocations in place of frames, the latest first.
-	if n, item, ok := d.list(d.field(mask, keyHistory)); ok && n > 0 {
-		if b.Requested == 0 {
-			if v, ok := d.signed(d.value(item(0), "real_size")); ok && v >= 0 && v <= sizes.Max {
-				b.Requested = v
-			}
+	if history, _ := d.List(f.Get(keyHistory)); history.Len() > 0 {
+		last := history.At(0)
+		if n, ok := d.Int(d.Lookup(last, "real_size")); b.Requested == 0 && ok && n >= 0 && n <= sizes.Max {
+			b.Requested = n
 		}
 		if frames == 0 {
-			frames = d.value(item(0), "frames")
+			frames = d.Lookup(last, "frames")
 		}
 	}
-	if b.Stack, err = d.stackOf(frames); err != nil {
-		return 0, err
-	}
+	b.Stack = d.stackOf(frames)
 	d.blocks = append(d.blocks, b)
-	return mk(tagBlock, len(d.blocks)-1), nil
+	return pickle.Object(kindBlock, len(d.blocks)-1), nil
 }
 
-func (d *decoder) segment(mask uint64) (ref, error) {
-	var s Segment
-	var err error
-	if s.Size, err = d.sizeField(mask, keyTotalSize); err != nil {
-		return 0, err
-	}
-	if s.Allocated, err = d.sizeField(mask, keyAllocated); err != nil {
-		return 0, err
-	}
-	if s.Addr, err = d.addrField(mask, keyAddress); err != nil {
-		return 0, err
-	}
-	if s.Stream, err = d.addrField(mask, keyStream); err != nil {
-		return 0, err
+// segment builds a segment.
+func (d *decoder) segment(fields *pickle.Fields) (pickle.Value, error) {
+	f := form{Fields: fields, d: d}
+	s := Segment{
+		Size:       f.size(keyTotalSize),
+		Allocated:  f.size(keyAllocated),
+		Addr:       f.addr(keyAddress),
+		Stream:     f.addr(keyStream),
+		Small:      f.text(keySegmentType) == "small",
+		Expandable: f.int(keyExpandable) != 0,
 	}
 	if s.Addr+uint64(s.Size) < s.Addr {
-		return 0, d.fail("a segment lies beyond the end of the address space: damaged")
+		f.fail("a segment lies beyond the end of the address space: damaged")
 	}
-	dev, _ := d.signed(d.field(mask, keyDevice))
-	if dev < 0 || dev > 1<<12 {
-		return 0, d.fail("device %d of a segment cannot be: damaged", dev)
+	dev := f.int(keyDevice)
+	if dev < 0 || dev > maxDevices {
+		f.fail("device %d of a segment cannot be: damaged", dev)
 	}
 	s.Device = int(dev)
-	s.Small = d.stringOf(d.field(mask, keySegmentType)) == "small"
-	exp, _ := d.signed(d.field(mask, keyExpandable))
-	s.Expandable = exp != 0
-	if n, item, ok := d.list(d.field(mask, keyPoolID)); ok && n == 2 {
-		s.PoolID[0], _ = d.signed(item(0))
-		s.PoolID[1], _ = d.signed(item(1))
+	if id, _ := d.List(f.Get(keyPoolID)); id.Len() == 2 {
+		s.PoolID[0], _ = d.Int(id.At(0))
+		s.PoolID[1], _ = d.Int(id.At(1))
 	}
-	if s.Stack, err = d.stackOf(d.field(mask, keyFrames)); err != nil {
-		return 0, err
+	f.blocks(&s)
+	if f.err != nil {
+		return 0, f.err
 	}
-	n, item, ok := d.list(d.field(mask, keyBlocks))
+	s.Stack = d.stackOf(f.Get(keyFrames))
+	d.snap.Segments = append(d.snap.Segments, s)
+	return pickle.Object(kindSegment, len(d.snap.Segments)-1), nil
+}
+
+// blocks fills the blocks of a segment, which lie in it by address, one after another.
+func (f *form) blocks(s *Segment) {
+	d := f.d
+	list, ok := d.List(f.Get(keyBlocks))
 	if !ok {
-		return 0, d.fail("the blocks of a segment are no list: damaged")
+		f.fail("the blocks of a segment are no list: damaged")
 	}
 	// A list may be named many times in few bytes, but a block lies in one segment.
-	if d.placed += n; d.placed > len(d.blocks) {
-		return 0, d.fail("a block stands in two segments: damaged")
+	if d.placed += list.Len(); d.placed > len(d.blocks) {
+		f.fail("a block stands in two segments: damaged")
 	}
-	s.Blocks = make([]SnapshotBlock, 0, n)
-	d.slotRefs += int64(n) * 5 // what the copies take
+	if f.err != nil {
+		return
+	}
+	s.Blocks = make([]SnapshotBlock, 0, list.Len())
 	next := s.Addr
-	for i := range n {
-		r := item(i)
-		if r.tag() != tagBlock {
-			return 0, d.fail("a block of a segment is none: damaged")
+	for i := range list.Len() {
+		n, ok := list.At(i).Object(kindBlock)
+		if !ok {
+			f.fail("a block of a segment is none: damaged")
+			return
 		}
-		b := d.blocks[r.n()]
+		b := d.blocks[n]
 		if b.Addr == 0 { // before PyTorch 2.1 blocks had no address
 			b.Addr = next
 		}
-		if b.Addr < next || b.Addr-s.Addr > uint64(s.Size) || uint64(b.Size) > uint64(s.Size)-(b.Addr-s.Addr) {
-			return 0, d.fail("block %#x does not fit into its segment: damaged", b.Addr)
+		at := b.Addr - s.Addr
+		if b.Addr < next || at > uint64(s.Size) || uint64(b.Size) > uint64(s.Size)-at {
+			f.fail("block %#x does not fit into its segment: damaged", b.Addr)
+			return
 		}
 		next = b.Addr + uint64(b.Size)
 		s.Blocks = append(s.Blocks, b)
 	}
-	if d.slotRefs*8 > d.limit {
-		return 0, d.fail("the segments need more than %d bytes of memory: not a memory snapshot", d.limit)
-	}
-	d.snap.Segments = append(d.snap.Segments, s)
-	return mk(tagSegment, len(d.snap.Segments)-1), nil
 }
 
-func (d *decoder) annotation(mask uint64) (ref, error) {
-	dev, _ := d.signed(d.field(mask, keyDevice))
+// annotation builds an annotation.
+func (d *decoder) annotation(fields *pickle.Fields) (pickle.Value, error) {
+	f := form{Fields: fields, d: d}
 	d.snap.Annotations = append(d.snap.Annotations, Annotation{
-		Time: d.timeField(mask), Name: d.stringOf(d.field(mask, keyName)),
-		Stage: d.stringOf(d.field(mask, keyStage)), Device: dev,
+		Time: f.time(keyTime), Name: f.text(keyName), Stage: f.text(keyStage), Device: f.int(keyDevice),
 	})
-	return mk(tagNote, len(d.snap.Annotations)-1), nil
+	return pickle.Object(kindNote, len(d.snap.Annotations)-1), nil
 }
 
-// finish makes the snapshot out of the value that the pickle left.
-func (d *decoder) finish(v ref) error {
-	segments, isList := v, v.tag() == tagList
-	if !isList {
-		if segments = d.value(v, "segments"); segments == 0 {
-			return fmt.Errorf("torchmem: a pickle, but no memory snapshot: it has no \"segments\"")
-		}
-	}
-	n, item, ok := d.list(segments)
-	if !ok {
-		return fmt.Errorf("torchmem: \"segments\" is no list: damaged, or no memory snapshot")
-	}
-	// Only what the list holds counts, in its order.
-	all := d.snap.Segments
-	d.snap.Segments = make([]Segment, 0, min(n, len(all)))
-	seen := make([]bool, len(all))
-	for i := range n {
-		r := item(i)
-		if r.tag() != tagSegment {
-			return fmt.Errorf("torchmem: item %d of the segments is none: no memory snapshot", i)
-		}
-		if seen[r.n()] {
-			return fmt.Errorf("torchmem: item %d of the segments stands there twice: damaged", i)
-		}
-		seen[r.n()] = true
-		d.snap.Segments = append(d.snap.Segments, all[r.n()])
-	}
-	if isList {
-		return nil
-	}
-	d.settings(d.value(v, "allocator_settings"))
-	n, item, ok = d.list(d.value(v, "device_traces"))
-	if !ok {
-		return nil // before PyTorch 2.0 there were none
-	}
-	if n > 1<<12 {
-		return fmt.Errorf("torchmem: traces of %d devices: damaged", n)
-	}
-	entries := 0
-	for i := range n {
-		t, err := d.trace(item(i))
-		if err != nil {
-			return fmt.Errorf("torchmem: trace of device %d: %w", i, err)
-		}
-		// A list may be named for many devices in few bytes, but an entry is of one device.
-		if entries += t.n; entries > d.events.n {
-			return fmt.Errorf("torchmem: trace of device %d: an entry stands there twice, or in the trace of another device: damaged", i)
-		}
-		d.snap.Traces = append(d.snap.Traces, t)
-	}
-	return nil
-}
-
-func (d *decoder) trace(r ref) (Trace, error) {
-	var t Trace
-	n, item, ok := d.list(r)
-	if !ok {
-		return t, fmt.Errorf("no list: damaged")
-	}
-	if n > d.events.n {
-		return t, fmt.Errorf("an entry stands there twice: damaged")
-	}
-	if n > 0 && d.listSlots[d.lists[r.n()].n()].n > 0 {
-		first := item(0)
-		if first.tag() != tagEvent {
-			return t, fmt.Errorf("entry 0 is none: damaged")
-		}
-		return Trace{store: d.events, from: first.n(), n: n}, nil
-	}
-	t.store = &eventStore{}
-	for i := range n {
-		e := item(i)
-		if e.tag() != tagEvent {
-			return t, fmt.Errorf("entry %d is none: damaged", i)
-		}
-		t.store.add(*d.events.at(e.n()))
-		t.n++
-	}
-	return t, nil
-}
-
-func (d *decoder) settings(r ref) {
-	p := d.pairs(r)
+// settings takes the dict of allocator_settings, which snapshots have since PyTorch 2.1.
+func (d *decoder) settings(v pickle.Value) {
 	s := &d.snap.Settings
-	s.Known = len(p) > 0
-	for i := 0; i < len(p); i += 2 {
-		k, v := d.stringOf(p[i]), p[i+1]
+	pairs := d.Pairs(v)
+	s.Known = len(pairs) > 0
+	for i := 0; i < len(pairs); i += 2 {
+		key, v := d.Text(pairs[i]), pairs[i+1]
+		n, isInt := d.Int(v)
 		switch {
-		case strings.HasSuffix(k, "ALLOC_CONF"):
-			if t := d.stringOf(v); t != "" {
-				s.Conf = t
+		case strings.HasSuffix(key, "ALLOC_CONF"):
+			if text := d.Text(v); text != "" {
+				s.Conf = text
 			}
-		case k == "max_split_size":
-			if n, ok := d.signed(v); ok && n > 0 && n <= sizes.Max {
-				s.MaxSplitSize = n
-			}
-		case k == "garbage_collection_threshold":
-			if v.tag() == tagFloat {
-				s.GCThreshold = d.floats[v.n()]
-			}
-		case k == "expandable_segments":
-			n, _ := d.signed(v)
+		case key == "max_split_size" && isInt && n > 0 && n <= sizes.Max: // -1 for no limit
+			s.MaxSplitSize = n
+		case key == "garbage_collection_threshold":
+			s.GCThreshold, _ = d.Float(v)
+		case key == "expandable_segments":
 			s.Expandable = n != 0
-		case k == "roundup_power2_divisions":
-			div := d.pairs(v)
-			for j := 0; j < len(div); j += 2 {
-				n, ok := d.signed(div[j+1])
-				if idx := sizes.IntervalOf(d.stringOf(div[j])); idx >= 0 && ok && n >= 0 && n <= sizes.Max {
-					s.RoundupPower2[idx] = n
-				}
-			}
+		case key == "roundup_power2_divisions":
+			d.roundup(v)
+		}
+	}
+}
+
+// roundup takes the divisions by size in MiB.
+func (d *decoder) roundup(v pickle.Value) {
+	pairs := d.Pairs(v)
+	for i := 0; i < len(pairs); i += 2 {
+		n, ok := d.Int(pairs[i+1])
+		if k := sizes.IntervalOf(d.Text(pairs[i])); k >= 0 && ok && n >= 0 && n <= sizes.Max {
+			d.snap.Settings.RoundupPower2[k] = n
 		}
 	}
 }

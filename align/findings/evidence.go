@@ -7,7 +7,7 @@ import (
 )
 
 // Evidence is the figures behind a finding: a struct, one type for each kind of finding, whose JSON tags are the names
-// that scripts know them by. What is unknown stands in an embedded pointer that is nil.
+// by which scripts know the figures. Those that are known only at times stand in an embedded pointer that may be nil.
 type Evidence any
 
 // A Fact is one figure behind a finding.
@@ -22,20 +22,14 @@ func (f *Finding) Facts() []Fact {
 	if f.Track != nil {
 		out = append(out, Fact{"pid", f.Track.PID}, Fact{"device", f.Track.Device})
 	}
-	if m, ok := f.Evidence.(map[string]any); ok {
-		for k, v := range m {
-			if k != "pid" && k != "device" {
-				out = append(out, Fact{k, v})
-			}
-		}
-	} else if f.Evidence != nil {
+	if f.Evidence != nil {
 		v := reflect.ValueOf(f.Evidence)
 		for _, field := range reflect.VisibleFields(v.Type()) {
 			key := field.Tag.Get("json")
 			if key == "" {
-				continue // embedded: its fields are visible themselves
+				continue // embedded: its own fields are visible ones themselves
 			}
-			if x, err := v.FieldByIndexErr(field.Index); err == nil { // else in an embedded nil
+			if x, err := v.FieldByIndexErr(field.Index); err == nil { // else of an embedded nil
 				out = append(out, Fact{key, x.Interface()})
 			}
 		}

@@ -1,5 +1,8 @@
-// Package findings says what is to be said of an aligned report: what the user should know, with advice, and what the
-// figures cannot tell. It turns what align counted into sentences; how they are laid out is up to the renderers.
+// Package findings says what is to be said of an aligned report: what the user should know, with advice, and what makes
+// its figures doubtful. align counts, this package judges and puts into words, renderers lay out.
+//
+// A kind of finding is a function in a file of its own that is named in kinds, and a struct with the figures behind it.
+// A kind of warning is a sentence in warnings.go.
 package findings
 
 import "nsysmem/align"
@@ -7,8 +10,8 @@ import "nsysmem/align"
 // A Report is an aligned report with what is said of it.
 type Report struct {
 	*align.Report
-	Findings []Finding
-	Warnings []Warning
+	Findings []Finding // by track, of a track in the order of kinds
+	Warnings []Warning // by code, then text
 }
 
 // A Finding is something that the user should know, with advice.
@@ -49,22 +52,7 @@ type Warning struct {
 	Text string
 }
 
-// Of says what is to be said of a report.
+// Of says what is to be said of a report. It reads rep and changes nothing in it.
 func Of(rep *align.Report) *Report {
-	out := &Report{Report: rep}
-	for i := range rep.Findings {
-		f := &rep.Findings[i]
-		device, _ := f.Evidence["device"].(int64)
-		n := Finding{ID: ID(f.ID), Severity: Severity(f.Severity), Text: f.Text, Advice: f.Advice, Evidence: f.Evidence}
-		for _, t := range rep.Tracks {
-			if t.PID == f.PID && t.Device == device {
-				n.Track = t
-			}
-		}
-		out.Findings = append(out.Findings, n)
-	}
-	for _, w := range rep.Warnings {
-		out.Warnings = append(out.Warnings, Warning(w))
-	}
-	return out
+	return &Report{Report: rep, Findings: find(rep), Warnings: warnings(rep)}
 }

@@ -10,6 +10,8 @@ import "unicode"
 // and U+200D are none of them: Persian, Hindi and emoji are written with them.
 func Steers(r rune) bool {
 	switch {
+	case r < 0x7f: // most of all text: it is asked for every character of every name
+		return r < ' '
 	case control(r):
 		return true
 	case r < 0x200b:

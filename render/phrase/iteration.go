@@ -8,71 +8,88 @@ import (
 	"nsysmem/align"
 )
 
-// IterationsFrom says how the iterations of a track were found, in one or two sentences.
+const (
+	mostGaps = 8 // so many numbers missing from the sequence are named
+	mostLeft = 6 // so many iterations that medians leave out
+)
+
+// IterationsFrom says how the iterations of a track were found, in a few sentences: from what, with which confidence, what
+// is missing from their sequence, and which of them medians leave out.
 func IterationsFrom(t *align.Track) string {
 	f := &t.IterationsFrom
 	why := ""
 	if f.Why != "" {
 		why = ": " + f.Why
 	}
-	var s string
-	switch f.How {
-	case align.OriginRanges:
-		s = fmt.Sprintf("%d, from ranges named %q", f.Count, f.Pattern)
-	case align.OriginPattern:
-		s = fmt.Sprintf("%d, from ranges that match %q as asked", f.Count, f.Pattern)
-	case align.OriginKernels:
-		s = fmt.Sprintf("%d, inferred from the repeating sequence of GPU work", f.Count)
-		if len(t.Iterations) > 0 {
-			s += fmt.Sprintf(" and named %q here", strings.TrimRight(t.Iterations[0].Name, "0123456789")+"#")
-		}
-	default:
-		return "none found" + why + ". Mark iterations with NVTX ranges, as the README shows, or name ranges that are there with --iteration; without ranges, --infer auto looks for what repeats."
+	s := foundFrom(t)
+	if s == "" {
+		return "none found" + why + ". Mark iterations with NVTX ranges, as the README shows, or name ranges " +
+			"that are there with --iteration; without ranges, --infer auto looks for what repeats."
 	}
 	if f.Domain != "" {
 		s += fmt.Sprintf(" in domain %q", f.Domain)
 	}
 	s += ", confidence " + strconv.FormatFloat(f.Confidence, 'f', 2, 64)
-	if inferredIterations(t) {
+	if t.IterationsFrom.Inferred() {
 		s += " (how well the repeats match: 1 where all are the same)"
 	}
 	s += why + "."
-	if n := len(f.Gaps); n > 0 {
-		var gaps []string
-		for _, g := range f.Gaps[:min(n, 8)] {
-			gaps = append(gaps, strconv.Itoa(g))
-		}
-		if n > 8 {
-			gaps = append(gaps, fmt.Sprintf("%d more", n-8))
-		}
-		s += " Missing from the sequence: " + strings.Join(gaps, ", ") + "."
+	if len(f.Gaps) > 0 {
+		s += " Missing from the sequence: " + firstFew(f.Gaps, mostGaps) + "."
 	}
-	var left []string
-	if warm := indexes(t, func(it *align.Iteration) bool { return it.Warmup && !it.Truncated }); warm != "" {
-		left = append(left, warm+" (warm-up)")
-	}
-	if cut := indexes(t, func(it *align.Iteration) bool { return it.Truncated }); cut != "" {
-		left = append(left, cut+" (truncated)")
-	}
-	if len(left) > 0 {
-		s += " Medians leave out number " + strings.Join(left, " and ") + "."
+	if left := leftOut(t); left != "" {
+		s += " Medians leave out number " + left + "."
 	}
 	return s
 }
 
-// indexes lists the numbers of some iterations, the first few; empty for none.
-func indexes(t *align.Track, of func(*align.Iteration) bool) string {
-	var list []string
-	n := 0
+// foundFrom says from what how many iterations were found; empty where none were looked for, or found.
+func foundFrom(t *align.Track) string {
+	f := &t.IterationsFrom
+	switch f.How {
+	case align.OriginRanges:
+		return fmt.Sprintf("%d, from ranges named %q", f.Count, f.Pattern)
+	case align.OriginPattern:
+		return fmt.Sprintf("%d, from ranges that match %q as asked", f.Count, f.Pattern)
+	case align.OriginKernels:
+		s := fmt.Sprintf("%d, inferred from the repeating sequence of GPU work", f.Count)
+		if len(t.Iterations) > 0 {
+			s += fmt.Sprintf(" and named %q here", strings.TrimRight(t.Iterations[0].Name, "0123456789")+"#")
+		}
+		return s
+	}
+	return ""
+}
+
+// leftOut names the iterations that medians leave out, such as "0 (warm-up) and 7 (truncated)"; empty for none.
+func leftOut(t *align.Track) string {
+	var warm, cut []int
 	for i := range t.Iterations {
-		if it := &t.Iterations[i]; of(it) {
-			if n++; n <= 6 {
-				list = append(list, strconv.Itoa(it.Index))
-			}
+		switch it := &t.Iterations[i]; {
+		case it.Truncated:
+			cut = append(cut, it.Index)
+		case it.Warmup:
+			warm = append(warm, it.Index)
 		}
 	}
-	if n > 6 {
-		list = append(list, fmt.Sprintf("%d more", n-6))
+	var left []string
+	if len(warm) > 0 {
+		left = append(left, firstFew(warm, mostLeft)+" (warm-up)")
+	}
+	if len(cut) > 0 {
+		left = append(left, firstFew(cut, mostLeft)+" (truncated)")
+	}
+	return strings.Join(left, " and ")
+}
+
+// firstFew lists numbers, the first most of them, such as "3, 5, 2 more".
+func firstFew(numbers []int, most int) string {
+	var list []string
+	for _, n := range numbers[:min(len(numbers), most)] {
+		list = append(list, strconv.Itoa(n))
+	}
+	if n := len(numbers) - most; n > 0 {
+		list = append(list, fmt.Sprintf("%d more", n))
 	}
 	return strings.Join(list, ", ")
 }
@@ -93,7 +110,7 @@ func Flags(it *align.Iteration) string {
 // Inferred is what is said beside a track's iterations and phases where some of them were found in the GPU work; empty
 // where all come from ranges of the program.
 func Inferred(t *align.Track) string {
-	if inferredIterations(t) {
+	if t.IterationsFrom.Inferred() {
 		return "iterations and phases are inferred from the GPU work, not from ranges of the program"
 	}
 	for i := range t.Iterations {
@@ -106,9 +123,6 @@ func Inferred(t *align.Track) string {
 	return ""
 }
 
-// inferredIterations says that a track's iterations were found in the GPU work.
-func inferredIterations(t *align.Track) bool { return t.IterationsFrom.Inferred() }
-
 // From says for an iteration of a track, by its place, and the path of a phase in it where the two come from: "nvtx" or
 // "inferred"; empty for no iteration and no phase, so that a range outside of iterations is "nvtx".
 func From(t *align.Track, place int, path string) string {
@@ -118,7 +132,7 @@ func From(t *align.Track, place int, path string) string {
 		return ""
 	case it == nil:
 		return "nvtx"
-	case inferredIterations(t):
+	case t.IterationsFrom.Inferred():
 		return "inferred"
 	}
 	for i := range it.Phases {

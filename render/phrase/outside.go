@@ -11,22 +11,24 @@ import (
 // Outside says how much memory others than PyTorch's allocator took, static memory of modules among it, as in
 // align.Use.Gaps.
 func Outside(o *align.Outside) string {
-	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took", wording.Bytes(o.Bytes+o.Static), wording.Count(o.Bytes+o.Static), wording.Bytes(o.Peak+o.Static))
+	end := o.Bytes + o.Static
+	s := fmt.Sprintf("%s (%s bytes) at the end, %s at most, that others than PyTorch's allocator took",
+		wording.Bytes(end), wording.Count(end), wording.Bytes(o.Peak+o.Static))
 	if o.Static > 0 {
 		s += fmt.Sprintf("; %s of it is static memory of modules", wording.Bytes(o.Static))
 	}
 	return s + "."
 }
 
-// StaticTaker is the Call of the taker that stands for static memory of modules.
-const StaticTaker = "static memory of modules"
+// staticTaker is the Call of the taker that stands for static memory of modules.
+const staticTaker = "static memory of modules"
 
 // OutsideTakers are the takers of memory outside PyTorch, largest first, with static memory of modules as the last: no call
 // took that.
 func OutsideTakers(o *align.Outside) []align.Taker {
 	list := slices.Clone(o.Takers)
 	if o.Static > 0 {
-		list = append(list, align.Taker{Call: StaticTaker, Iteration: -1, Blocks: o.Blocks, Bytes: o.Static, Live: o.Static})
+		list = append(list, align.Taker{Call: staticTaker, Iteration: -1, Blocks: o.Blocks, Bytes: o.Static, Live: o.Static})
 	}
 	return list
 }

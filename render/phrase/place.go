@@ -1,6 +1,8 @@
 package phrase
 
 import (
+	"cmp"
+
 	"nsysmem/align"
 	"nsysmem/internal/wording"
 )
@@ -20,37 +22,29 @@ func Place(it *align.Iteration, phase string) string {
 	return s
 }
 
+// At names where something is by the place of an iteration in the track (-1 for none) and the path of a phase, which may be
+// one outside of iterations, such as the setting up of the model.
+func At(t *align.Track, iteration int, phase string) string {
+	return within(t, iteration, phase, phase)
+}
+
 // FailedPlace is where an allocation failed: in an iteration, else in a range outside of them.
 func FailedPlace(t *align.Track, f *align.FailedAlloc) string {
-	if it := t.IterationAt(f.Iteration); it != nil {
-		return Place(it, f.Phase)
-	}
-	if f.Range != "" {
-		return wording.Terminal(f.Range)
-	}
-	return outsideAll
+	return within(t, f.Iteration, f.Phase, f.Range)
 }
 
-// HoldingPlace is where memory was held: in an iteration, else in a phase of none, such as the setting up of the model.
-func HoldingPlace(t *align.Track, h *align.Holding) string {
-	if it := t.IterationAt(h.Iteration); it != nil {
-		return Place(it, h.Phase)
+// within is At with what is said outside of iterations.
+func within(t *align.Track, iteration int, phase, outside string) string {
+	if it := t.IterationAt(iteration); it != nil {
+		return Place(it, phase)
 	}
-	if h.Phase != "" {
-		return wording.Terminal(h.Phase)
-	}
-	return outsideAll
-}
-
-// CachePlace is where the allocator's cache was looked at, in the words of HoldingPlace.
-func CachePlace(t *align.Track, c *align.Cache) string {
-	return HoldingPlace(t, &align.Holding{Iteration: c.Iteration, Phase: c.Phase})
+	return wording.Terminal(cmp.Or(outside, outsideAll))
 }
 
 // TakerPlace is where a taker took it; empty for static memory, which lies in no phase.
 func TakerPlace(t *align.Track, x *align.Taker) string {
-	if x.Call == StaticTaker {
+	if x.Call == staticTaker {
 		return ""
 	}
-	return HoldingPlace(t, &align.Holding{Iteration: x.Iteration, Phase: x.Phase})
+	return At(t, x.Iteration, x.Phase)
 }

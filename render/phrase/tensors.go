@@ -11,7 +11,8 @@ import (
 func Tensors(ten *align.Tensors) string {
 	n := wording.Count(len(ten.Blocks))
 	if ten.From == "driver" {
-		return n + " blocks that the driver handed out one by one: the program runs without a caching allocator of its own, so that the device level is its tensors, with libraries' workspaces among them"
+		return n + " blocks that the driver handed out one by one: the program runs without a caching allocator " +
+			"of its own, so that the device level is its tensors, with libraries' workspaces among them"
 	}
 	return n + " blocks from PyTorch's memory snapshot"
 }
@@ -20,7 +21,9 @@ func Tensors(ten *align.Tensors) string {
 func Unknown(ten *align.Tensors) string {
 	for _, c := range ten.Categories {
 		if c.Name == "unknown" {
-			return "unknown is what no rule names: blocks kept from one iteration to the next that are neither parameter, gradient nor optimizer state, such as a growing list or what was born in no phase; and workspaces of libraries"
+			return "unknown is what no rule names: blocks kept from one iteration to the next that are neither " +
+				"parameter, gradient nor optimizer state, such as a growing list or what was born in no phase; " +
+				"and workspaces of libraries"
 		}
 	}
 	return ""
@@ -31,7 +34,8 @@ func Clock(c *align.Clock) string {
 	if c == nil {
 		return ""
 	}
-	return fmt.Sprintf("the snapshot's stamps are %s late, spread %s; %d of %d segments of the snapshot are in the report with address and size",
+	return fmt.Sprintf("the snapshot's stamps are %s late, spread %s; %d of %d segments of the snapshot are in "+
+		"the report with address and size",
 		wording.Duration(c.Offset), wording.Duration(c.Spread), c.Matched, c.Segments)
 }
 
@@ -52,16 +56,19 @@ func Settings(ten *align.Tensors) string {
 func Fragmentation(t *align.Track) string {
 	ten := t.Tensors
 	c := ten.AtReserved
-	s := fmt.Sprintf("At the peak of reserved (%s, in %s): %s allocated, %s free in the cache, the largest free block %s; %s of the free bytes are stuck in segments that hold live blocks.",
-		wording.Bytes(c.Reserved), CachePlace(t, c), wording.Bytes(c.Allocated), wording.Bytes(c.Free), wording.Bytes(c.LargestFree), wording.Bytes(c.Stuck))
+	s := fmt.Sprintf("At the peak of reserved (%s, in %s): %s allocated, %s free in the cache, the largest free "+
+		"block %s; %s of the free bytes are stuck in segments that hold live blocks.",
+		wording.Bytes(c.Reserved), At(t, c.Iteration, c.Phase), wording.Bytes(c.Allocated), wording.Bytes(c.Free),
+		wording.Bytes(c.LargestFree), wording.Bytes(c.Stuck))
 	if n := len(ten.Growth); n > 0 {
-		s += fmt.Sprintf(" Segments that were added: %s; for %s of them the cache had as many bytes free as were asked for, but in no single block that would do.", wording.Count(n), wording.Count(Misfits(ten)))
+		s += fmt.Sprintf(" Segments that were added: %s; for %s of them the cache had as many bytes free as "+
+			"were asked for, but in no single block that would do.", wording.Count(n), wording.Count(misfits(ten)))
 	}
 	return s
 }
 
-// Misfits counts the segments that were added although the cache had as many bytes free as were asked for.
-func Misfits(ten *align.Tensors) int {
+// misfits counts the segments that were added although the cache had as many bytes free as were asked for.
+func misfits(ten *align.Tensors) int {
 	n := 0
 	for i := range ten.Growth {
 		if ten.Growth[i].Misfit() {

@@ -56,7 +56,11 @@ func BesideTheory(t *align.Track) []Beside {
 		}
 		return strconv.FormatInt(bytes/th.Params, 10) + "N"
 	}
-	out := []Beside{{Category: "parameter", Expected: th.Parameter}, {Category: "gradient", Expected: th.Gradient}, {Category: "optimizer state", Expected: th.State}}
+	out := []Beside{
+		{Category: "parameter", Expected: th.Parameter},
+		{Category: "gradient", Expected: th.Gradient},
+		{Category: "optimizer state", Expected: th.State},
+	}
 	for i := range out {
 		b := &out[i]
 		b.Formula = formula(b.Expected)
@@ -74,52 +78,58 @@ func BesideTheory(t *align.Track) []Beside {
 	return out
 }
 
-// besideNote names what a difference is likely to be. A whole multiple says that the question was wrong.
+// guesses are what a category's difference from theory is likely to be.
+type guesses struct {
+	half, twice string // a whole multiple says that the question was wrong
+	more, less  string // else
+}
+
+// split is why half of something may be missing.
+const split = "a model that is split over devices"
+
+var likely = map[string]guesses{
+	"parameter": {
+		half:  "half of it: another --dtype, or " + split,
+		twice: "twice as much: another --dtype, or a second copy",
+		more:  "buffers, such as running statistics, or parameters that --params leaves out",
+		less:  "--params counts more than this device holds, or another --dtype",
+	},
+	"gradient": {
+		half:  "half of it: another --dtype, or " + split,
+		twice: "twice as much: another --dtype, or two sets at once",
+		more:  "gradients of more than the parameters, or copies of some",
+		less:  "parameters without a gradient (frozen), or gradients that never live all at once",
+	},
+	"optimizer state": {
+		half:  "half of it: another --optimizer or --dtype, or " + split,
+		twice: "twice as much: another --optimizer or --dtype",
+		more:  "more than the moments: step counters, master copies, buffers",
+		less:  "another --optimizer, or parameters without a step (frozen)",
+	},
+}
+
+// besideNote names what a difference is likely to be; empty where there is none.
 func besideNote(b *Beside, th *align.Theory) string {
-	d := b.Difference()
-	if d == 0 {
+	switch {
+	case b.Difference() == 0:
 		return ""
-	}
-	if b.Measured == 0 {
+	case b.Measured == 0:
 		return "none was found: it is not on this device, or looks like something else"
-	}
-	if b.Expected == 0 {
+	case b.Expected == 0:
 		return "not expected of " + th.Optimizer
 	}
-	near := func(times, by int64) bool { // within one part in 64
-		x := b.Expected * times / by
-		return b.Measured >= x && b.Measured-x <= x/64
-	}
-	half, twice := near(1, 2), near(2, 1)
-	switch b.Category {
-	case "parameter":
-		switch {
-		case half:
-			return "half of it: another --dtype, or a model that is split over devices"
-		case twice:
-			return "twice as much: another --dtype, or a second copy"
-		case d > 0:
-			return "buffers, such as running statistics, or parameters that --params leaves out"
-		}
-		return "--params counts more than this device holds, or another --dtype"
-	case "gradient":
-		switch {
-		case half:
-			return "half of it: another --dtype, or a model that is split over devices"
-		case twice:
-			return "twice as much: another --dtype, or two sets at once"
-		case d > 0:
-			return "gradients of more than the parameters, or copies of some"
-		}
-		return "parameters without a gradient (frozen), or gradients that never live all at once"
-	}
+	g := likely[b.Category]
 	switch {
-	case half:
-		return "half of it: another --optimizer or --dtype, or a model that is split over devices"
-	case twice:
-		return "twice as much: another --optimizer or --dtype"
-	case d > 0:
-		return "more than the moments: step counters, master copies, buffers"
+	case near(b.Measured, b.Expected/2):
+		return g.half
+	case near(b.Measured, b.Expected*2):
+		return g.twice
+	case b.Difference() > 0:
+		return g.more
 	}
-	return "another --optimizer, or parameters without a step (frozen)"
+	return g.less
 }
+
+// near says that v is what is expected or up to one part in 64 more: small things, such as step
+// counters, come on top.
+func near(v, expected int64) bool { return v >= expected && v-expected <= expected/64 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"nsysmem/align"
-	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 )
 
@@ -31,43 +30,6 @@ func Track(t *align.Track) string {
 		name += ", " + wording.Bytes(t.DeviceTotal)
 	}
 	return name
-}
-
-// Together says for each GPU that several tracks use how much they have traced at most together: the sum of their peaks,
-// which need not come at the same time. GPUs are told apart by their UUID; tracks without one are left out.
-func Together(rep *findings.Report) []string {
-	if !rep.Collected.Memory {
-		return nil
-	}
-	type gpu struct {
-		name  string
-		pids  []string
-		peaks int64
-	}
-	var order []string
-	all := make(map[string]*gpu)
-	for _, t := range rep.Tracks {
-		if t.DeviceUUID == "" {
-			continue
-		}
-		g := all[t.DeviceUUID]
-		if g == nil {
-			g = &gpu{name: t.DeviceName}
-			all[t.DeviceUUID] = g
-			order = append(order, t.DeviceUUID)
-		}
-		g.pids = append(g.pids, fmt.Sprint(t.PID))
-		g.peaks += t.Total.Memory.Peak
-	}
-	var out []string
-	for _, uuid := range order {
-		if g := all[uuid]; len(g.pids) > 1 {
-			last := len(g.pids) - 1
-			out = append(out, fmt.Sprintf("Processes %s and %s use the same device (%s, %s): together at most %s at their peaks, which need not coincide",
-				strings.Join(g.pids[:last], ", "), g.pids[last], g.name, uuid, wording.Bytes(g.peaks)))
-		}
-	}
-	return out
 }
 
 // Date is a time since 1970 in nanoseconds as a date and time of day in UTC, such as
@@ -88,32 +50,24 @@ func Attribution(c *align.Collected, t *align.Track) string {
 	if a.Kernels == 0 {
 		return "no kernels traced one by one"
 	}
-	own, other := "a range on the thread that launched them", "one open on the thread of the iterations"
-	if inferredIterations(t) {
+	own := "a range on the thread that launched them"
+	if t.IterationsFrom.Inferred() {
 		own = "an inferred phase, or a range on the thread that launched them"
 	}
-	return fmt.Sprintf("of %s kernels, %s (%s) belong to "+own+", %s (%s) to "+other+", %s (%s) to none, and %s (%s) have no launch in the report.",
-		wording.Count(a.Kernels), wording.Count(a.SameThread), wording.Share(a.SameThread, a.Kernels), wording.Count(a.OtherThread), wording.Share(a.OtherThread, a.Kernels),
-		wording.Count(a.None), wording.Share(a.None, a.Kernels), wording.Count(a.NoLaunch), wording.Share(a.NoLaunch, a.Kernels))
+	part := func(n int64) string { return wording.Count(n) + " (" + wording.Share(n, a.Kernels) + ")" }
+	return fmt.Sprintf("of %s kernels, %s belong to %s, %s to one open on the thread of the iterations, %s to "+
+		"none, and %s have "+
+		"no launch in the report.",
+		wording.Count(a.Kernels), part(a.SameThread), own, part(a.OtherThread), part(a.None), part(a.NoLaunch))
 }
 
-// Return names a return value of the CUDA API where it is one that allocations have. The numbers are those of
-// cudaError_t, which are the same as CUresult's here.
+// returns are the return values that allocations have. The numbers are those of cudaError_t, which are the same as
+// CUresult's here.
+var returns = map[int64]string{
+	0: "success", 1: "invalid value", 2: "out of memory", 3: "not initialized", 801: "not supported",
+}
+
+// Return names a return value of the CUDA API where it is one that allocations have, such as "2 out of memory".
 func Return(v int64) string {
-	name := ""
-	switch v {
-	case 0:
-		name = "success"
-	case 1:
-		name = "invalid value"
-	case 2:
-		name = "out of memory"
-	case 3:
-		name = "not initialized"
-	case 801:
-		name = "not supported"
-	default:
-		return strconv.FormatInt(v, 10)
-	}
-	return strconv.FormatInt(v, 10) + " " + name
+	return strings.TrimSpace(strconv.FormatInt(v, 10) + " " + returns[v])
 }

@@ -41,13 +41,7 @@ func ShortMoment(w *align.WhatIf, m *align.Moment) string {
 func Moment(w *align.WhatIf, m *align.Moment) string {
 	s := ""
 	if w.Track != nil {
-		if it := w.Track.IterationAt(m.Iteration); it != nil {
-			s = Place(it, m.Phase)
-		} else if m.Phase != "" {
-			s = wording.Terminal(m.Phase)
-		} else {
-			s = outsideAll
-		}
+		s = At(w.Track, m.Iteration, m.Phase)
 	}
 	if m.Frame != "" {
 		if s != "" {
@@ -56,7 +50,7 @@ func Moment(w *align.WhatIf, m *align.Moment) string {
 		s += "(" + wording.Terminal(m.Frame) + ")"
 	}
 	if s == "" || w.Track == nil {
-		s = strings.TrimSpace(When(w, m.Time) + " " + s)
+		s = strings.TrimSpace(when(w, m.Time) + " " + s)
 	}
 	return s
 }
@@ -64,8 +58,8 @@ func Moment(w *align.WhatIf, m *align.Moment) string {
 // NoLine begins the Frame of a moment at which no line of the program ran; the line that ran last follows.
 const NoLine = "after "
 
-// When is a time of the recorded run, such as "12.40 ms"; of a trace without times, a place in it, such as "entry 1,234".
-func When(w *align.WhatIf, at int64) string {
+// when is a time of the recorded run, such as "12.40 ms"; of a trace without times, a place in it, such as "entry 1,234".
+func when(w *align.WhatIf, at int64) string {
 	if !w.Timed {
 		return "entry " + wording.Count(at)
 	}
@@ -83,7 +77,8 @@ func Failure(w *align.WhatIf, s *align.Setting) string {
 	if w.Track == nil {
 		text = "stops at " + Moment(w, &f.Moment)
 		if line, ok := strings.CutPrefix(f.Frame, NoLine); ok {
-			text = fmt.Sprintf("stops at %s (where no Python line runs, as in a backward pass; the last one to ask for memory before is %s)", When(w, f.Time), wording.Terminal(line))
+			text = fmt.Sprintf("stops at %s (where no Python line runs, as in a backward pass; the last one to "+
+				"ask for memory before is %s)", when(w, f.Time), wording.Terminal(line))
 		}
 	}
 	text += ": asks for " + wording.Bytes(f.Request)
@@ -92,13 +87,15 @@ func Failure(w *align.WhatIf, s *align.Setting) string {
 	}
 	switch {
 	case f.FreeCache > f.Request:
-		text += fmt.Sprintf(" while %s lie free in the cache, the largest piece %s", wording.Bytes(f.FreeCache), wording.Bytes(f.LargestFree))
+		text += fmt.Sprintf(" while %s lie free in the cache, the largest piece %s",
+			wording.Bytes(f.FreeCache), wording.Bytes(f.LargestFree))
 	case f.FreeCache > 0:
 		text += fmt.Sprintf(" with %s free in the cache", wording.Bytes(f.FreeCache))
 	default:
 		text += " with nothing free in the cache"
 	}
-	text += fmt.Sprintf("; %s of %s reserved, %s allocated", wording.Bytes(f.Reserved), wording.Bytes(s.Limited.Capacity), wording.Bytes(f.Allocated))
+	text += fmt.Sprintf("; %s of %s reserved, %s allocated", wording.Bytes(f.Reserved),
+		wording.Bytes(s.Limited.Capacity), wording.Bytes(f.Allocated))
 	if n := s.Limited.Failed; n > 1 {
 		text += fmt.Sprintf(" (%s requests in all, were it to go on)", wording.Count(n))
 	}

@@ -21,7 +21,7 @@ const Schema = "nsysmem.summary/1"
 // The object is written as it goes, each phase on a line of its own, so that a report with a million phase rows costs
 // one buffer beside itself. The error is the writer's.
 func WriteJSON(w io.Writer, rep *findings.Report) error {
-	e := &encoder{out: output{w: w}, c: rep.Collected}
+	e := &encoder{out: output{w: w}, c: rep.Collected, rep: rep.Report}
 	e.raw("{\"schema\":")
 	e.text(Schema)
 	e.raw(",\n\"report\":")
@@ -43,6 +43,7 @@ func WriteJSON(w io.Writer, rep *findings.Report) error {
 type encoder struct {
 	out output
 	c   align.Collected
+	rep *align.Report // nil where something other than a report is written
 }
 
 func (e *encoder) raw(s string) { e.out.b = append(e.out.b, s...) }
@@ -184,20 +185,11 @@ func (e *encoder) track(t *align.Track, families []align.Family) {
 		e.iteration(step)
 	}
 	e.raw("],\n \"phases\":[")
-	for i := range t.Phases {
-		e.next(i, "\n  ")
-		e.phaseStat(&t.Phases[i])
-	}
+	each(e, t, t.Phases, e.phaseStat)
 	e.raw("],\n \"ranges\":[")
-	for i := range t.Ranges {
-		e.next(i, "\n  ")
-		e.rangeUse(&t.Ranges[i])
-	}
+	each(e, t, t.Ranges, e.rangeUse)
 	e.raw("],\n \"failed_allocs\":[")
-	for i := range t.Failed {
-		e.next(i, "\n  ")
-		e.failed(t, &t.Failed[i])
-	}
+	each(e, t, t.Failed, e.failed)
 	e.raw("],\n \"attribution\":")
 	e.attribution(&t.Attribution)
 	e.tensors(t)
@@ -206,29 +198,27 @@ func (e *encoder) track(t *align.Track, families []align.Family) {
 	e.raw("}}")
 }
 
+// each writes the elements of an array, items of a track.
+func each[T any](e *encoder, t *align.Track, items []T, write func(*tables.Row[T])) {
+	r := &tables.Row[T]{Report: e.rep, Track: t}
+	for i := range items {
+		r.Item = &items[i]
+		e.next(i, "\n  ")
+		write(r)
+	}
+}
+
 func (e *encoder) levels(t *align.Track) {
 	e.raw("{")
 	if !e.c.Memory {
 		e.raw("}")
 		return
 	}
-	for i := range t.Levels {
-		l := &t.Levels[i]
+	for i, r := range tables.LevelRows(e.rep, t)[:len(t.Levels)] {
 		e.next(i, "\n  ")
-		e.text(string(l.Kind))
+		e.text(r.Item.Kind)
 		e.raw(":{")
-		e.intField("peak_bytes", l.Peak)
-		e.intField("peak_at_ns", l.PeakAt)
-		e.intField("end_bytes", l.End)
-		e.intField("baseline_bytes", l.Baseline)
-		e.intField("allocs", l.Allocs)
-		e.intField("alloc_bytes", l.AllocBytes)
-		e.intField("frees", l.Frees)
-		e.intField("free_bytes", l.FreeBytes)
-		e.intField("unmatched_frees", l.UnmatchedFrees)
-		e.countField("failed_allocs", l.FailedAllocs, e.c.API)
-		e.intField("lost_frees", l.LostFrees)
-		e.boolField("partial", l.Partial)
+		members(e, tables.Levels.Columns(tables.JSON), r)
 		e.raw("}")
 	}
 	if p := t.Pool; p != nil {
@@ -340,62 +330,27 @@ func members[R any](e *encoder, cols []tables.Column[R], r R) {
 	}
 }
 
-func (e *encoder) from(inferred bool) {
-	if inferred {
-		e.textField("from", "inferred")
-	} else {
-		e.textField("from", "nvtx")
-	}
-}
-
-func (e *encoder) phaseStat(p *align.PhaseStat) {
+func (e *encoder) phaseStat(r *tables.Row[align.PhaseStat]) {
 	e.raw("{")
-	e.textField("path", p.Path)
-	e.textField("name", p.Name)
-	e.intField("depth", int64(p.Depth))
-	e.from(p.Inferred)
-	e.intField("iterations", int64(p.Iterations))
-	e.intField("calls", int64(p.Calls))
-	e.intField("duration_ns", p.DurationNS)
+	members(e, tables.Phases.Columns(tables.JSON), r)
 	e.raw(`,"median":{`)
-	e.use(&p.Median, false)
+	e.use(&r.Item.Median, false)
 	e.raw(`},"max":{`)
-	e.use(&p.Max, false)
+	e.use(&r.Item.Max, false)
 	e.raw("}}")
 }
 
-func (e *encoder) rangeUse(r *align.RangeUse) {
+func (e *encoder) rangeUse(r *tables.Row[align.RangeUse]) {
 	e.raw("{")
-	e.textField("name", r.Name)
-	e.textFieldOrNull("domain", r.Domain)
-	e.intFieldOrNull("tid", r.TID)
-	e.intField("calls", int64(r.Calls))
-	e.intField("start_ns", r.Start)
-	e.intField("end_ns", r.End)
-	e.intField("duration_ns", r.Duration)
-	e.boolField("open", r.Open)
-	e.intField("contains_iterations", int64(r.Contains))
+	members(e, tables.Ranges.Columns(tables.JSON), r)
 	e.raw(",")
-	e.use(&r.Use, true)
+	e.use(&r.Item.Use, true)
 	e.raw("}")
 }
 
-func (e *encoder) failed(t *align.Track, f *align.FailedAlloc) {
+func (e *encoder) failed(r *tables.Row[align.FailedAlloc]) {
 	e.raw("{")
-	e.intField("time_ns", f.Time)
-	e.intField("duration_ns", f.Duration)
-	e.intFieldOrNull("tid", f.TID)
-	e.textFieldOrNull("call", f.Call)
-	e.intField("return", f.Return)
-	if it := t.IterationAt(f.Iteration); it != nil {
-		e.intField("iteration", int64(it.Index))
-		e.textField("iteration_name", it.Name)
-	} else {
-		e.raw(`,"iteration":null,"iteration_name":null`)
-	}
-	e.textFieldOrNull("phase", f.Phase)
-	e.textFieldOrNull("range", f.Range)
-	e.countField("level_bytes", f.Level, e.c.Memory && f.Level >= 0)
+	members(e, tables.Failures.Columns(tables.JSON), r)
 	e.raw("}")
 }
 

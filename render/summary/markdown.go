@@ -3,7 +3,6 @@ package summary
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"nsysmem/align"
@@ -124,17 +123,7 @@ func (m *markdown) bytes(v int64) string { return known(m.c.Memory, wording.Byte
 func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	m.head(2, wording.Markdown(phrase.Track(t)))
 	if m.c.Memory {
-		m.begin(2, "Memory traced", "Peak in", "Peak", "End", "Allocs", "Frees", "Failed")
-		for i := range t.Levels {
-			l := &t.Levels[i]
-			it, phase := t.PeakPlace(l)
-			m.row(wording.Markdown(string(l.Kind)), wording.Markdown(phrase.Place(it, phase)), wording.Bytes(l.Peak), wording.Bytes(l.End), wording.Count(l.Allocs), wording.Count(l.Frees),
-				known(m.c.API, wording.Count(l.FailedAllocs)))
-		}
-		if p := t.Pool; p != nil {
-			m.row("pool size", "", wording.Bytes(p.PeakSize), wording.Bytes(p.EndSize), "", "", "")
-			m.row("pool used", "", wording.Bytes(p.PeakUsed), wording.Bytes(p.EndUsed), "", "", "")
-		}
+		markdownTable(m, tables.Levels.Columns(tables.Markdown), tables.LevelRows(rep.Report, t), nil)
 		m.inferred(t)
 		m.line("")
 	}
@@ -151,30 +140,13 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	}
 	if len(t.Phases) > 0 {
 		m.head(3, "Phases over steady iterations")
-		m.begin(1, "Phase", "Iterations", "Calls", "Net (median)", "Need (median)", "Need (max)", "Peak (max)", "Time (median)", "Kernels", "Kernel time")
-		for i := range t.Phases {
-			p := &t.Phases[i]
-			name := wording.Markdown(p.Path)
-			if p.Inferred {
-				name += " (inferred)"
-			}
-			m.row(name, strconv.Itoa(p.Iterations), strconv.Itoa(p.Calls), known(m.c.Memory, wording.SignedBytes(p.Median.Memory.Net)),
-				m.bytes(p.Median.Memory.Need), m.bytes(p.Max.Memory.Need), m.bytes(p.Max.Memory.Peak), wording.Duration(p.DurationNS),
-				known(m.c.Kernels, wording.Count(p.Median.GPU.Kernels)), known(m.c.Kernels, wording.Duration(p.Median.GPU.KernelNS)))
-		}
+		markdownTable(m, tables.Phases.Columns(tables.Markdown), tables.RowsOf(rep.Report, t, t.Phases, places(len(t.Phases))), nil)
 	}
 	m.tensors(rep, t)
 	if len(t.Failed) > 0 {
 		m.head(3, fmt.Sprintf("Failed allocations (%d)", len(t.Failed)))
-		m.begin(3, "Call", "Returned", "In", "At", "Traced then")
-		rows, left := failedRows(len(t.Failed))
-		for n, i := range rows {
-			if n > 0 && rows[n-1] != i-1 {
-				m.row(fmt.Sprintf("… %s more", wording.Count(left)), "", "", "", "")
-			}
-			f := &t.Failed[i]
-			m.row(wording.Markdown(f.Call), phrase.Return(f.Return), wording.Markdown(phrase.FailedPlace(t, f)), wording.Duration(f.Time-rep.Source.Start), known(m.c.Memory && f.Level >= 0, wording.Bytes(f.Level)))
-		}
+		show := thinFailed(len(t.Failed))
+		markdownTable(m, tables.Failures.Columns(tables.Markdown), tables.RowsOf(rep.Report, t, t.Failed, show.rows), show.gaps())
 		m.inferred(t)
 	}
 	m.line("")

@@ -15,14 +15,38 @@ type thinned struct {
 }
 
 // gaps are the lines that stand for rows left out, by the place of the shown row that they stand before.
-func (t *thinned) gaps() map[int]string {
+func (t *thinned) gaps() map[int]string { return t.gapsWith("") }
+
+// gapsWith is gaps with something to say about the rows left out.
+func (t *thinned) gapsWith(note string) map[int]string {
 	out := map[int]string{}
 	for n, i := range t.rows {
 		if n > 0 && t.rows[n-1] != i-1 {
-			out[n] = fmt.Sprintf("… %s more", wording.Count(i-t.rows[n-1]-1))
+			out[n] = fmt.Sprintf("… %s more%s", wording.Count(i-t.rows[n-1]-1), note)
 		}
 	}
 	return out
+}
+
+// places are the first n places.
+func places(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// thinFailed chooses which of n failed allocations to show: the first tell how it began, the last what ended the run.
+func thinFailed(n int) thinned {
+	var t thinned
+	for i := range n {
+		if n <= 2*textFailed+1 || i < textFailed || i >= n-textFailed {
+			t.rows = append(t.rows, i)
+		}
+	}
+	t.left = n - len(t.rows)
+	return t
 }
 
 // thin chooses which of many iterations to show: the first and last few, the one with the highest peak with its

@@ -64,7 +64,7 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 		m.line("")
 		m.theory(t)
 	}
-	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), wording.Markdown(phrase.HoldingPlace(t, &ten.Peak))))
+	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), wording.Markdown(phrase.At(t, ten.Peak.Iteration, ten.Peak.Phase))))
 	m.holding(&ten.Peak)
 	m.inferred(t)
 	if n := len(ten.Failures); n > 0 {
@@ -159,7 +159,7 @@ func (m *markdown) caches(rep *findings.Report, t *align.Track, list []*align.Ca
 		if c.DeviceFree > 0 {
 			device = wording.Bytes(c.DeviceFree)
 		}
-		m.row(wording.Markdown(phrase.CachePlace(t, c)), wording.Duration(c.Time-rep.Source.Start), known(c.Request > 0, wording.Bytes(c.Request)), wording.Bytes(c.Free), wording.Bytes(c.LargestFree),
+		m.row(wording.Markdown(phrase.At(t, c.Iteration, c.Phase)), wording.Duration(c.Time-rep.Source.Start), known(c.Request > 0, wording.Bytes(c.Request)), wording.Bytes(c.Free), wording.Bytes(c.LargestFree),
 			wording.Bytes(c.Stuck), wording.Bytes(c.Allocated), wording.Bytes(c.Reserved), device)
 	}
 	m.inferred(t)

@@ -60,7 +60,7 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		p.blank()
 		p.theory(t)
 	}
-	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", wording.Bytes(ten.Peak.Bytes), phrase.HoldingPlace(t, &ten.Peak), wording.Duration(ten.Peak.Time-rep.Source.Start)))
+	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", wording.Bytes(ten.Peak.Bytes), phrase.At(t, ten.Peak.Iteration, ten.Peak.Phase), wording.Duration(ten.Peak.Time-rep.Source.Start)))
 	p.holding(&ten.Peak)
 	p.inferred(t)
 	if n := len(ten.Failures); n > 0 {
@@ -277,7 +277,7 @@ func (p *printer) caches(rep *findings.Report, t *align.Track, list []*align.Cac
 	device := tab.add(column{head: "free on the card", rank: 3})
 	for _, c := range list {
 		at.cells = append(at.cells, wording.Duration(c.Time-rep.Source.Start))
-		in.cells = append(in.cells, phrase.CachePlace(t, c))
+		in.cells = append(in.cells, phrase.At(t, c.Iteration, c.Phase))
 		request.cells = append(request.cells, known(c.Request > 0, wording.Bytes(c.Request)))
 		free.cells = append(free.cells, wording.Bytes(c.Free))
 		largest.cells = append(largest.cells, wording.Bytes(c.LargestFree))

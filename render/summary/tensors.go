@@ -243,10 +243,10 @@ func inferredOf(x *align.Inferred) inferredJSON {
 }
 
 func iterationName(t *align.Track, i int) *string {
-	if i < 0 || i >= len(t.Iterations) {
-		return nil
+	if it := t.IterationAt(i); it != nil {
+		return &it.Name
 	}
-	return &t.Iterations[i].Name
+	return nil
 }
 
 func nonEmpty(s string) *string {

@@ -25,6 +25,7 @@ const (
 	Short               // nanoseconds, in workbooks µs
 	WholeNS             // nanoseconds, always to the nanosecond: 1,234
 	Percent             // hundredths of a whole
+	Ratio               // 0 to 1
 	Rate                // GiB a second
 	Flag                // 1 for yes, 0 for no
 	Origin              // 1 for inferred from the GPU work, 0 for annotated with NVTX ranges
@@ -45,6 +46,7 @@ type Column[R any] struct {
 	Least func(R) bool    // whether the true figure may be higher; nil for never
 	Group string          // object of JSON and beginning of the CSV name: "memory", "gpu", "api"; empty for none
 	Bar   bool            // its cells are to be compared: workbooks draw bars in them
+	Named bool            // it is shown by the views that name it alone
 
 	// How a view lays the column out in text.
 	Rank int    // the column with the highest rank is left out first where the width is short; 0 stays
@@ -61,6 +63,7 @@ type Cell struct {
 	Int   int64
 	Real  float64
 	Text  string
+	Mean  bool // Real counts, although the Unit is one of whole numbers
 }
 
 // Cell reads the cell of a row.
@@ -78,7 +81,7 @@ func (c *Column[R]) Cell(r R) Cell {
 	case c.Int != nil:
 		cell.Int = c.Int(r)
 	case c.Real != nil:
-		cell.Real = c.Real(r)
+		cell.Real, cell.Mean = c.Real(r), c.Unit == Time || c.Unit == Short
 	default:
 		cell.Text = c.Text(r)
 	}
@@ -89,7 +92,7 @@ func (c *Column[R]) Cell(r R) Cell {
 func Lift[R, S any](cols []Column[R], of func(S) R) []Column[S] {
 	out := make([]Column[S], len(cols))
 	for i, c := range cols {
-		out[i] = Column[S]{Key: c.Key, Head: c.Head, Unit: c.Unit, Of: c.Of, Group: c.Group, Bar: c.Bar,
+		out[i] = Column[S]{Key: c.Key, Head: c.Head, Unit: c.Unit, Of: c.Of, Group: c.Group, Bar: c.Bar, Named: c.Named,
 			Int: lift(c.Int, of), Real: lift(c.Real, of), Text: lift(c.Text, of),
 			Known: lift(c.Known, of), Has: lift(c.Has, of), Least: lift(c.Least, of),
 			Rank: c.Rank, Min: c.Min, Over: c.Over}

@@ -70,7 +70,7 @@ func (p part[R, T]) columns(figures []Figure[T]) []Column[R] {
 		if f.Stamp && p.of != "" {
 			continue
 		}
-		out = append(out, Column[R]{Key: p.key + f.Key, Head: f.Head, Unit: f.Unit, Of: p.of, Group: p.group, Bar: f.Bar,
+		out = append(out, Column[R]{Key: p.key + f.Key, Head: f.Head, Unit: f.Unit, Of: p.of, Group: p.group, Bar: f.Bar, Named: p.of != "",
 			Int: func(r R) int64 { return f.Get(p.use(r)) },
 			Known: func(r R) bool {
 				c := p.collected(r)

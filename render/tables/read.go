@@ -31,6 +31,8 @@ func (c Cell) Read() string {
 		return wording.Duration(c.Int)
 	case Percent:
 		return strconv.FormatFloat(c.Real, 'f', 1, 64) + " %"
+	case Ratio:
+		return strconv.FormatFloat(c.Real, 'f', 2, 64)
 	case Rate:
 		return strconv.FormatFloat(c.Real, 'f', 2, 64) + " GiB/s"
 	case Flag:

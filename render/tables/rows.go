@@ -20,6 +20,51 @@ func Across(rep *align.Report, count func(*align.Track) int) (n int, at func(i i
 	}
 }
 
+// A Row is one item of a track: a phase, a range, a block.
+type Row[T any] struct {
+	Report *align.Report
+	Track  *align.Track
+	Item   *T
+
+	from *origins // of the track; nil until it is asked for
+}
+
+func (r *Row[T]) collected() *align.Collected { return &r.Report.Collected }
+
+// after is the time of a point on the report's clock since the report began, from which people count.
+func (r *Row[T]) after(at int64) int64 { return at - r.Report.Source.Start }
+
+// trackColumns say whose row it is.
+func trackColumns[T any]() []Column[*Row[T]] {
+	return []Column[*Row[T]]{
+		{Key: "pid", Head: "process", Unit: ID, Int: func(r *Row[T]) int64 { return r.Track.PID }},
+		{Key: "device", Head: "device", Unit: ID, Int: func(r *Row[T]) int64 { return r.Track.Device }},
+	}
+}
+
+// RowsOf are the rows of some items of a track, by their places.
+func RowsOf[T any](rep *align.Report, t *align.Track, items []T, places []int) []*Row[T] {
+	rows := make([]*Row[T], len(places))
+	for n, i := range places {
+		rows[n] = &Row[T]{Report: rep, Track: t, Item: &items[i]}
+	}
+	return rows
+}
+
+// RowGrid is a table of the items of all tracks.
+func RowGrid[T any](rep *align.Report, cols []Column[*Row[T]], items func(*align.Track) []T) Grid {
+	n, at := Across(rep, func(t *align.Track) int { return len(items(t)) })
+	r := &Row[T]{Report: rep}
+	return Over(cols, n, func(i int) *Row[T] {
+		t, k := at(i)
+		if r.Track != t {
+			r.Track, r.from = t, nil
+		}
+		r.Item = &items(t)[k]
+		return r
+	})
+}
+
 // StepOf is the step of an iteration of a track, or of a phase of it; nil stands for the iteration itself.
 func StepOf(rep *align.Report, t *align.Track, it *align.Iteration, p *align.Phase) *Step {
 	return &Step{Collected: &rep.Collected, From: rep.Source.Start, Path: rep.Source.Path, Track: t, Iteration: it, Phase: p}

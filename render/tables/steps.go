@@ -1,9 +1,8 @@
 package tables
 
 import (
-	"strings"
-
 	"nsysmem/align"
+	"nsysmem/render/phrase"
 )
 
 // A Step is a row that stands for one iteration of a track, or for one of its phases.
@@ -84,18 +83,6 @@ func (s *Step) peakPhase() string {
 	return s.Iteration.PeakPhase("device")
 }
 
-// flags says what is special about an iteration; empty for a steady one.
-func flags(it *align.Iteration) string {
-	var words []string
-	if it.Warmup {
-		words = append(words, "warm-up")
-	}
-	if it.Truncated {
-		words = append(words, "truncated")
-	}
-	return strings.Join(words, ", ")
-}
-
 func one(is bool) int64 {
 	if is {
 		return 1
@@ -114,7 +101,7 @@ var steps = append([]Column[*Step]{
 	{Key: "iteration_name", Head: "name", Text: func(s *Step) string { return s.Iteration.Name }},
 	{Key: "warmup", Unit: Flag, Int: func(s *Step) int64 { return one(s.Iteration.Warmup) }},
 	{Key: "truncated", Unit: Flag, Int: func(s *Step) int64 { return one(s.Iteration.Truncated) }},
-	{Key: "flags", Head: "flags", Text: func(s *Step) string { return flags(s.Iteration) }},
+	{Key: "flags", Head: "flags", Text: func(s *Step) string { return phrase.Flags(s.Iteration) }},
 	{Key: "path", Head: "phase", Text: (*Step).phasePath},
 	{Key: "name", Text: func(s *Step) string { return s.Phase.Name }, Known: (*Step).isPhase},
 	{Key: "depth", Head: "depth", Unit: ID, Int: (*Step).depth},
@@ -170,8 +157,8 @@ var (
 			workFigures + ", " + wholeLevel,
 		Parquet: "iteration, warmup, truncated, path=phase, name, depth, calls, inferred, start_ns, end_ns, duration_ns, " + parquetFigures,
 	})
-	Iterations = &stepTables[0]
-	PhaseRows  = &stepTables[1]
+	Iterations = stepTables[0]
+	PhaseRows  = stepTables[1]
 )
 
 // LevelColumns are the figures of a level beside the device level, such as "managed", with a prefix before their keys.

@@ -29,7 +29,7 @@ type Table[R any] struct {
 }
 
 // Columns are the columns that an output shows, from left to right, each with the head that it has there.
-func (t *Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
+func (t Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
 
 // Views say for some outputs which columns of a catalogue they show: their keys in order, parted by commas. A key may be
 // followed by
@@ -45,7 +45,7 @@ type Views map[Output]string
 // define makes tables of the columns of a catalogue. It panics where a view is not well made, which is a fault of this
 // package and not of a report.
 //
-// A column that none of the views names is shown by all of them, behind those that they name.
+// A column that none of the views names is shown by all of them, behind those that they name, unless it is Named.
 func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
 	place := make(map[string]int, len(catalogue))
 	for i, c := range catalogue {
@@ -70,7 +70,7 @@ func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
 		}
 	}
 	for k, c := range catalogue {
-		if named[k] {
+		if named[k] || c.Named {
 			continue
 		}
 		for i, views := range tables {

@@ -5,7 +5,7 @@ import "nsysmem/render/tables"
 // formats of the units. Cells of MiB and ms hold the exact bytes and nanoseconds under the decimals shown.
 var unitFormats = map[tables.Unit]format{
 	tables.Words: asText, tables.Long: asLong, tables.ID: asID, tables.Count: asCount, tables.Bytes: asMiB, tables.Change: asChange,
-	tables.Whole: asCount, tables.Time: asTime, tables.Short: asTime, tables.WholeNS: asCount, tables.Percent: asMiB, tables.Rate: asMiB,
+	tables.Whole: asCount, tables.Time: asTime, tables.Short: asTime, tables.WholeNS: asCount, tables.Percent: asMiB, tables.Ratio: asMiB, tables.Rate: asMiB,
 	tables.Flag: asText, tables.Origin: asText, tables.Address: asAddress,
 }
 
@@ -46,8 +46,12 @@ func (r *row) cell(c *tables.Cell) {
 	case tables.Time:
 		r.ms(true, c.Int)
 	case tables.Short:
+		if c.Mean {
+			r.cells = append(r.cells, c.Real/1e3)
+			return
+		}
 		r.us(true, c.Int)
-	case tables.Percent, tables.Rate:
+	case tables.Percent, tables.Ratio, tables.Rate:
 		r.cells = append(r.cells, c.Real)
 	case tables.Address:
 		r.address(uint64(c.Int))

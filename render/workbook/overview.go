@@ -13,6 +13,7 @@ import (
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 const (
@@ -115,24 +116,24 @@ func (o *overview) section(title string) {
 	o.row++
 }
 
-// table writes an Excel table. Each row is given by fill; there is at least one.
-func (o *overview) table(name string, cols []column, n int, fill func(i int, r *row)) {
+// table writes an Excel table of at least one row.
+func (o *overview) table(name string, t *table) {
 	top := o.row
 	lines := 1
-	for i, c := range cols {
+	for i, c := range t.cols {
 		o.set(i+1, c.head, o.b.headStyle(c.as))
 		lines = max(lines, int(math.Ceil(float64(wording.Width(c.head)+5)/columnWidth)))
 	}
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(lines*15+3)))
 	o.row++
 	var r row
-	for i := range n {
+	for i := range t.n {
 		r.reset()
-		fill(i, &r)
+		t.fill(i, &r)
 		high := 1
 		for j, v := range r.cells {
-			o.set(j+1, v, o.b.styles[cols[j].as])
-			if s, ok := v.(string); ok && cols[j].as == asLong {
+			o.set(j+1, v, o.b.styles[t.cols[j].as])
+			if s, ok := v.(string); ok && t.cols[j].as == asLong {
 				high = max(high, int(math.Ceil(float64(wording.Width(s))/(columnWidth-1.5))))
 			}
 		}
@@ -141,7 +142,7 @@ func (o *overview) table(name string, cols []column, n int, fill func(i int, r *
 	}
 	a, err := excelize.CoordinatesToCellName(1, top)
 	o.do(err)
-	z, err := excelize.CoordinatesToCellName(len(cols), o.row-1)
+	z, err := excelize.CoordinatesToCellName(len(t.cols), o.row-1)
 	o.do(err)
 	stripes := true
 	if o.err == nil {
@@ -226,47 +227,12 @@ func (o *overview) levels(rep *findings.Report) {
 	if !rep.Collected.Memory {
 		return
 	}
-	n, at := flatten(rep, func(t *align.Track) int { return len(t.Levels) })
-	if n == 0 {
+	g := tables.LevelGrid(rep.Report, tables.Levels.Columns(tables.Workbook))
+	if g.Rows == 0 {
 		return
 	}
 	o.section("Memory traced as live (allocations that the recording saw; the CUDA context and other processes are not in it)")
-	o.table("Levels", columns(
-		column{head: "Kind"}, column{head: "Peak (MiB)", as: asMiB}, column{head: "Peak at (ms)", as: asTime}, column{head: "Peak in", as: asLong},
-		column{head: "End (MiB)", as: asMiB}, column{head: "Baseline (MiB)", as: asMiB}, column{head: "Allocs", as: asCount},
-		column{head: "Frees", as: asCount}, column{head: "Failed allocs", as: asCount}, column{head: "Peak (bytes)", as: asCount},
-		column{head: "End (bytes)", as: asCount}, column{head: "Note", as: asLong}), n, func(i int, r *row) {
-		t, j := at(i)
-		l := &t.Levels[j]
-		it, phase := t.PeakPlace(l)
-		in := "outside iterations"
-		if it != nil {
-			in = it.Name
-			if phase != "" {
-				in += ", " + phase
-			}
-			if phrase.Inferred(t) != "" {
-				in += " (inferred)"
-			}
-		}
-		note := ""
-		if l.Partial {
-			note = "partial: lower bounds"
-		}
-		r.track(t)
-		r.text(string(l.Kind))
-		r.mib(true, l.Peak)
-		r.ms(true, l.PeakAt-rep.Source.Start)
-		r.text(in)
-		r.mib(true, l.End)
-		r.mib(true, l.Baseline)
-		r.int(l.Allocs)
-		r.int(l.Frees)
-		r.intIf(rep.Collected.API, l.FailedAllocs)
-		r.int(l.Peak)
-		r.int(l.End)
-		r.text(note)
-	})
+	o.table("Levels", table{}.of(g))
 	for _, s := range phrase.Together(rep) {
 		o.fact("Together", s)
 	}
@@ -287,47 +253,13 @@ func (o *overview) tracks(rep *findings.Report) {
 	for _, t := range rep.Tracks {
 		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+phrase.IterationsFrom(t))
 	}
-	c := &rep.Collected
-	o.table("Tracks", columns(
-		column{head: "Process name", as: asLong}, column{head: "Iterations", as: asCount}, column{head: "Found by"}, column{head: "Pattern", as: asLong},
-		column{head: "Confidence", as: asMiB}, column{head: "Kernels", as: asCount}, column{head: "Range on own thread (%)", as: asMiB},
-		column{head: "Range on iterations' thread (%)", as: asMiB}, column{head: "No range (%)", as: asMiB}, column{head: "No launch (%)", as: asMiB},
-		column{head: "Device memory (MiB)", as: asMiB}), len(rep.Tracks), func(i int, r *row) {
-		t := rep.Tracks[i]
-		a := &t.Attribution
-		r.track(t)
-		r.text(t.Process)
-		r.int(int64(len(t.Iterations)))
-		r.text(string(t.IterationsFrom.How))
-		r.text(t.IterationsFrom.Pattern)
-		r.cells = append(r.cells, t.IterationsFrom.Confidence)
-		r.intIf(c.Kernels, a.Kernels)
-		for _, part := range []int64{a.SameThread, a.OtherThread, a.None, a.NoLaunch} {
-			if c.Kernels && a.Kernels > 0 {
-				r.cells = append(r.cells, float64(part)/float64(a.Kernels)*100)
-			} else {
-				r.none()
-			}
-		}
-		r.mib(t.DeviceTotal > 0, t.DeviceTotal)
-	})
+	o.table("Tracks", table{}.of(tables.TrackGrid(rep.Report, tables.Tracks.Columns(tables.Workbook))))
 }
 
 // A peak is a phase of a track in the Overview's table.
 type peak struct {
 	t *align.Track
 	p *align.PhaseStat
-}
-
-// level is the use of a row that tells phases apart: what tensors hold where a snapshot says it, for the device level is flat
-// under a cache.
-func (p *peak) level(u *align.Use) *align.MemoryUse {
-	if p.t.HasTensorLevels() {
-		if m := u.Level(align.LevelAllocated); m != nil {
-			return m
-		}
-	}
-	return &u.Memory
 }
 
 // ofLevel says, as the end of a title, of which level phases are told; empty where that is the device level.
@@ -363,7 +295,7 @@ func (o *overview) phases(rep *findings.Report) []peak {
 	if len(all) == 0 {
 		return nil
 	}
-	need := func(i int) int64 { return all[i].level(&all[i].p.Max).Need }
+	need := func(i int) int64 { return tables.HeldNeed(all[i].t, all[i].p) }
 	sort.SliceStable(all, func(i, j int) bool { return need(i) > need(j) })
 	// Phases that need nothing say nothing, unless all are such.
 	some := sort.Search(len(all), func(i int) bool { return need(i) <= 0 })
@@ -372,23 +304,11 @@ func (o *overview) phases(rep *findings.Report) []peak {
 	}
 	all = all[:min(len(all), overviewPhases)]
 	o.section("Phases of steady iterations that need most" + ofLevel(rep))
-	o.table("Phase_peaks", columns(
-		column{head: "Phase", as: asLong}, column{head: "From"}, column{head: "Peak (MiB, max)", as: asMiB}, column{head: "Need (MiB, max)", as: asMiB},
-		column{head: "Need (MiB, median)", as: asMiB}, column{head: "Net (MiB, median)", as: asChange}, column{head: "Time (ms, median)", as: asTime},
-		column{head: "Kernels (median)", as: asCount}, column{head: "Kernel time (ms, median)", as: asTime}), len(all), func(i int, r *row) {
-		t, p := all[i].t, all[i].p
-		r.track(t)
-		r.text(p.Path)
-		r.text(from(p.Inferred))
-		high, mid := all[i].level(&p.Max), all[i].level(&p.Median)
-		r.mib(true, high.Peak)
-		r.mib(true, high.Need)
-		r.mib(true, mid.Need)
-		r.mib(true, mid.Net)
-		r.ms(true, p.DurationNS)
-		r.intIf(rep.Collected.Kernels, p.Median.GPU.Kernels)
-		r.ms(rep.Collected.Kernels, p.Median.GPU.KernelNS)
-	})
+	row := &tables.Row[align.PhaseStat]{Report: rep.Report}
+	o.table("Phase_peaks", table{}.of(tables.Over(tables.PhasePeaks.Columns(tables.Workbook), len(all), func(i int) *tables.Row[align.PhaseStat] {
+		row.Track, row.Item = all[i].t, all[i].p
+		return row
+	})))
 	return all
 }
 

@@ -87,11 +87,11 @@ func phaseText(path string, where align.Where) string {
 
 // iterationIndex takes the number of the iteration at a place of the track.
 func (r *row) iterationIndex(t *align.Track, place int) {
-	if place < 0 || place >= len(t.Iterations) {
+	if it := t.IterationAt(place); it != nil {
+		r.int(int64(it.Index))
+	} else {
 		r.none()
-		return
 	}
-	r.int(int64(t.Iterations[place].Index))
 }
 
 // where takes the columns of the iteration and phase in which something happened, and From.

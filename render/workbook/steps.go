@@ -58,60 +58,8 @@ func from(inferred bool) string {
 }
 
 func phasesTable(rep *findings.Report) *table {
-	c := rep.Collected
-	n, at := flatten(rep, func(t *align.Track) int { return len(t.Phases) })
-	return &table{
-		sheet: "Phases", name: "Phases", tab: tabSteps, n: n, fixed: 3, none: "none: no phases inside steady iterations",
-		cols: columns(
-			column{head: "Phase"}, column{head: "Depth", as: asID}, column{head: "From"},
-			column{head: "Steady iterations", as: asCount}, column{head: "Calls (median)", as: asCount}, column{head: "Time (ms, median)", as: asTime},
-			column{head: "Start (MiB, median)", as: asMiB}, column{head: "End (MiB, median)", as: asMiB},
-			column{head: "Net (MiB, median)", as: asChange}, column{head: "Net (MiB, max)", as: asChange},
-			column{head: "Peak (MiB, median)", as: asMiB, bar: true}, column{head: "Peak (MiB, max)", as: asMiB, bar: true},
-			column{head: "Need (MiB, median)", as: asMiB, bar: true}, column{head: "Need (MiB, max)", as: asMiB, bar: true},
-			column{head: "Allocs (median)", as: asCount}, column{head: "Allocs (max)", as: asCount},
-			column{head: "Kernels (median)", as: asCount}, column{head: "Kernels (max)", as: asCount},
-			column{head: "Kernel time (ms, median)", as: asTime}, column{head: "Kernel time (ms, max)", as: asTime},
-			column{head: "GPU busy (ms, median)", as: asTime}, column{head: "Copies to device (MiB, median)", as: asMiB},
-			column{head: "API alloc time (ms, median)", as: asTime}, column{head: "API sync time (ms, median)", as: asTime},
-			column{head: "Net (bytes, median)", as: asCount}, column{head: "Peak (bytes, median)", as: asCount}, column{head: "Peak (bytes, max)", as: asCount},
-			column{head: "Need (bytes, median)", as: asCount}, column{head: "Need (bytes, max)", as: asCount}),
-		fill: func(i int, r *row) {
-			t, j := at(i)
-			p := &t.Phases[j]
-			med, top := &p.Median, &p.Max
-			r.track(t)
-			r.text(p.Path)
-			r.int(int64(p.Depth))
-			r.text(from(p.Inferred))
-			r.int(int64(p.Iterations))
-			r.int(int64(p.Calls))
-			r.ms(true, p.DurationNS)
-			r.mib(c.Memory, med.Memory.Start)
-			r.mib(c.Memory, med.Memory.End)
-			r.mib(c.Memory, med.Memory.Net)
-			r.mib(c.Memory, top.Memory.Net)
-			r.mib(c.Memory, med.Memory.Peak)
-			r.mib(c.Memory, top.Memory.Peak)
-			r.mib(c.Memory, med.Memory.Need)
-			r.mib(c.Memory, top.Memory.Need)
-			r.intIf(c.Memory, med.Memory.Allocs)
-			r.intIf(c.Memory, top.Memory.Allocs)
-			r.intIf(c.Kernels, med.GPU.Kernels)
-			r.intIf(c.Kernels, top.GPU.Kernels)
-			r.ms(c.Kernels, med.GPU.KernelNS)
-			r.ms(c.Kernels, top.GPU.KernelNS)
-			r.ms(c.Kernels, med.GPU.BusyNS)
-			r.mib(c.Copies, med.GPU.H2D)
-			r.ms(c.API, med.API.AllocNS)
-			r.ms(c.API, med.API.SyncNS)
-			r.intIf(c.Memory, med.Memory.Net)
-			r.intIf(c.Memory, med.Memory.Peak)
-			r.intIf(c.Memory, top.Memory.Peak)
-			r.intIf(c.Memory, med.Memory.Need)
-			r.intIf(c.Memory, top.Memory.Need)
-		},
-	}
+	return table{sheet: "Phases", name: "Phases", tab: tabSteps, fixed: 3, none: "none: no phases inside steady iterations"}.
+		of(tables.RowGrid(rep.Report, tables.Phases.Columns(tables.Workbook), func(t *align.Track) []align.PhaseStat { return t.Phases }))
 }
 
 // matrixPhases is how many phases the heat maps show, those with the highest need; every one is on the sheet Phase rows.

@@ -1,0 +1,144 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"nsysmem/align"
+	"nsysmem/internal/wording"
+)
+
+// A doubter collects warnings.
+type doubter struct{ out []Warning }
+
+// say adds a warning about a process, 0 for the whole report.
+func (d *doubter) say(pid int64, code align.Code, format string, args ...any) {
+	d.out = append(d.out, Warning{PID: pid, Code: string(code), Text: fmt.Sprintf(format, args...)})
+}
+
+// track adds a warning about a track.
+func (d *doubter) track(t *align.Track, code align.Code, format string, args ...any) {
+	d.say(t.PID, code, "process %d device %d: "+format, append([]any{t.PID, t.Device}, args...)...)
+}
+
+// warnings puts into words what makes the figures doubtful.
+func warnings(rep *align.Report) []Warning {
+	d := &doubter{}
+	d.recording(&rep.Recording)
+	d.collected(rep)
+	for i := range rep.Warnings {
+		d.met(&rep.Warnings[i])
+	}
+	for _, t := range rep.Tracks {
+		for i := range t.Levels {
+			d.level(t, &t.Levels[i])
+		}
+		if n := t.Attribution.NoLaunch; n > 0 {
+			d.track(t, "no_launch", "%d of %d kernels have no launching call in the report: they are in the totals, in no phase", n, t.Attribution.Kernels)
+		}
+		if ten := snapshotOf(t); ten != nil {
+			d.snapshot(t, ten)
+		}
+	}
+	slices.SortStableFunc(d.out, func(x, y Warning) int { return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Text, y.Text)) })
+	return d.out
+}
+
+// recording tells of the file, and of what the profiler said itself.
+func (d *doubter) recording(r *align.Recording) {
+	for _, w := range r.File {
+		d.say(0, align.Code(w.Code), "%s", w.Text)
+	}
+	for _, m := range r.Diagnostics {
+		d.say(0, align.Code("profiler_"+m.Severity), "the profiler said: %s", m.Text)
+	}
+	if r.WholeGraphs {
+		d.say(0, "graphs_whole", "CUDA graphs are traced whole: record with --cuda-graph-trace=node to see their kernels")
+	}
+}
+
+// collected tells of what was not recorded, and how to record it.
+func (d *doubter) collected(rep *align.Report) {
+	c, r := &rep.Collected, &rep.Recording
+	switch {
+	case !c.Memory:
+		d.say(0, "memory_not_collected", "memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true")
+	case r.MemoryEvents == 0:
+		d.say(0, "no_memory_events", "memory events were collected, but there is none in the recorded time")
+	case !r.MemoryKinds:
+		d.say(0, "no_memory_kind", "the export does not say the kind of memory: host and device memory cannot be told apart")
+	}
+	if !c.Kernels && r.Launches > 0 {
+		d.say(0, "no_gpu_activity", "%d launches were seen, but no GPU activity was recorded: the driver or its permissions did not allow it", r.Launches)
+	}
+	if !c.API {
+		d.say(0, "api_not_collected", "CUDA API calls were not collected: GPU work and memory events cannot be joined to ranges; record with -t cuda,nvtx")
+	}
+	if !c.NVTX {
+		d.say(0, "nvtx_not_collected", "NVTX ranges were not collected: record with -t cuda,nvtx and mark iterations with NVTX ranges")
+	}
+	if c.Memory {
+		for _, u := range r.Unseen {
+			d.say(u.PID, "vmm_unseen", "process %d: %d virtual-memory calls (cuMemCreate and alike) were seen without memory events: the curve leaves that memory out", u.PID, u.Calls)
+		}
+	}
+}
+
+// met puts into words what align met on its way.
+func (d *doubter) met(w *align.Warning) {
+	switch w.Code {
+	case align.UnknownEvents:
+		d.say(w.PID, w.Code, "%d memory events are neither allocation nor free and do not count", w.Count)
+	case align.DamagedEvents:
+		d.say(w.PID, w.Code, "%d memory events have no usable size and do not count", w.Count)
+	case align.MemoryColumns:
+		d.say(w.PID, w.Code, "the memory table lacks a column that every version has: its events are left out")
+	case align.DamagedRanges:
+		d.say(w.PID, w.Code, "%d ranges end at 0 or before their start and are treated as never closed", w.Count)
+	case align.OpenRanges:
+		d.say(w.PID, w.Code, "%d ranges were never closed: they are cut off at the end of the capture", w.Count)
+	case align.ClippedRanges:
+		d.say(w.PID, w.Code, "%d ranges outlast their iteration and are clipped to it", w.Count)
+	case align.IterationGap:
+		d.say(w.PID, w.Code, "process %d: numbers %v are missing from the iterations %q", w.PID, w.Numbers, w.Pattern)
+	case align.Aside:
+		d.say(w.PID, w.Code, "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: they count for those ranges, in no iteration; --threads through gives them to the phase open at that time",
+			w.PID, w.Device, w.Count)
+	default: // better a bare word than silence
+		d.say(w.PID, w.Code, "%s", w.Code)
+	}
+}
+
+// level tells of a level that is not what the program had.
+func (d *doubter) level(t *align.Track, l *align.Level) {
+	if l.UnmatchedFrees > 0 {
+		d.track(t, "unmatched_frees", "%d frees of %s memory (%s) have no allocation in the report: the level starts at that baseline, and levels and peak are lower bounds",
+			l.UnmatchedFrees, l.Kind, wording.Bytes(l.Baseline))
+	}
+	if l.LostFrees > 0 {
+		d.track(t, "lost_frees", "%d blocks of %s memory were never freed in the report, but their address was allocated anew: they end there", l.LostFrees, l.Kind)
+	}
+	if !l.Kind.Known() {
+		d.track(t, "unknown_kind", "%d allocations are of memory %q and count for no known level", l.Allocs, l.Kind)
+	}
+}
+
+// matchShare is the share of a snapshot's segments that should be in the report, in tenths. Some never are: the profiler
+// may have begun after the program took them.
+const matchShare = 9
+
+// snapshot tells of a snapshot that is not whole, or goes badly with the report.
+func (d *doubter) snapshot(t *align.Track, ten *align.Tensors) {
+	if ten.Replay == nil || ten.Clock == nil {
+		return
+	}
+	x := ten.Replay.Doubts
+	if x.Cut || x.UnmatchedFrees+x.LostFrees+x.Misplaced+x.SegmentFrees+x.SegmentsLost+x.UnknownActions > 0 {
+		d.track(t, "snapshot_doubts", "the snapshot's trace leaves doubts: it began after the program did (%v), %d frees without a block, %d blocks lost, %d out of place, %d segments lost, %d unknown entries",
+			x.Cut, x.UnmatchedFrees, x.LostFrees, x.Misplaced, x.SegmentFrees+x.SegmentsLost, x.UnknownActions)
+	}
+	if c := ten.Clock; 10*c.Matched < matchShare*c.Segments {
+		d.track(t, "snapshot_match", "only %d of %d segments of the snapshot are in the report", c.Matched, c.Segments)
+	}
+}

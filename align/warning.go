@@ -1,0 +1,76 @@
+package align
+
+import "nsysmem/nsysdb"
+
+// A Warning is a doubt about the figures that no other field of the report tells. Package findings puts it into words,
+// as it does what the other fields tell.
+type Warning struct {
+	Code    Code
+	PID     int64  // process that it concerns; 0 for the whole report
+	Device  int64  // of Aside, the track's device; else 0
+	Count   int64  // how many; 0 where there is nothing to count
+	Numbers []int  // of IterationGap, those that are missing
+	Pattern string // of IterationGap, the names of the iterations with digits as "#", or the regular expression
+}
+
+// A Code says what kind of doubt a warning is. It is stable: scripts know warnings by it.
+type Code string
+
+// The codes, with what Count counts.
+const (
+	UnknownEvents Code = "unknown_events" // memory events that are neither allocation nor free, and do not count
+	DamagedEvents Code = "damaged_events" // memory events without a usable size, which do not count
+	MemoryColumns Code = "memory_columns" // nothing: the memory table lacks a column without which no event counts
+	DamagedRanges Code = "damaged_ranges" // ranges that end at 0 or before their start; they count as never closed
+	OpenRanges    Code = "open_ranges"    // other ranges that were never closed
+	ClippedRanges Code = "range_clipped"  // ranges of one process that outlast their iteration
+	IterationGap  Code = "iteration_gap"  // nothing: Numbers are missing from the sequence
+	Aside         Code = "aside"          // kernels launched in libraries' ranges on other threads, of a track with iterations
+)
+
+// A Recording says how the recording itself went: what was recorded and what was not, beyond Collected.
+type Recording struct {
+	File         []nsysdb.Warning    // doubts about the file
+	Diagnostics  []nsysdb.Diagnostic // what the profiler said: warnings and worse
+	MemoryEvents int64               // memory events that can be read
+	MemoryKinds  bool                // they say of which kind the memory is
+	Launches     int64               // API calls that launch work on the GPU
+	WholeGraphs  bool                // CUDA graphs were traced as one, without their kernels
+	Unseen       []Unseen            // processes with virtual memory in no event
+}
+
+// Unseen is a process that asks for virtual memory, of which its memory events show nothing.
+type Unseen struct {
+	PID   int64
+	Calls int64 // cuMemCreate and alike; never 0
+}
+
+// recording says how the recording went, once all tables are read.
+func (a *analysis) recording() Recording {
+	db, meta := a.db, a.db.Meta()
+	out := Recording{File: db.Warnings(), Diagnostics: meta.Diagnostics, MemoryEvents: a.memoryRows,
+		MemoryKinds: db.Has(nsysdb.MemoryUsage, nsysdb.MemKind),
+		WholeGraphs: meta.GraphMode == "Graph" && !db.Missing(nsysdb.GraphTrace) && db.Rows(nsysdb.GraphTrace) > 0}
+	for _, n := range a.launches {
+		out.Launches += n
+	}
+	for _, p := range a.procs {
+		if int(p.index) < len(a.vmm) && a.vmm[p.index] > 0 && !p.showsVMM() {
+			out.Unseen = append(out.Unseen, Unseen{PID: p.pid, Calls: a.vmm[p.index]})
+		}
+	}
+	return out
+}
+
+// showsVMM says that a process has memory events at all through which virtual memory could show; exports of 2023.4 and
+// later write rows for it (observed), older ones may not.
+func (p *process) showsVMM() bool {
+	for _, t := range p.tracks {
+		for _, l := range t.levels {
+			if l.vmm {
+				return true
+			}
+		}
+	}
+	return false
+}

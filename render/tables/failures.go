@@ -1,0 +1,50 @@
+package tables
+
+import (
+	"slices"
+
+	"nsysmem/align"
+	"nsysmem/render/phrase"
+)
+
+// A failedRow is an allocating call that returned an error.
+type failedRow = Row[align.FailedAlloc]
+
+func failedIteration(f *align.FailedAlloc) int { return f.Iteration }
+
+func failedIterationName(r *failedRow) string {
+	if it := r.Track.IterationAt(r.Item.Iteration); it != nil {
+		return it.Name
+	}
+	return ""
+}
+
+func failedLevel(r *failedRow) int64 { return r.Item.Level }
+
+func hasFailedLevel(r *failedRow) bool { return r.Report.Collected.Memory && r.Item.Level >= 0 }
+
+var failures = slices.Concat(trackColumns[align.FailedAlloc](), []Column[*failedRow]{
+	{Key: "at_ns", Head: "at", Unit: Time, Int: func(r *failedRow) int64 { return r.after(r.Item.Time) }},
+	{Key: "time_ns", Unit: Time, Int: func(r *failedRow) int64 { return r.Item.Time }},
+	{Key: "duration_ns", Head: "duration", Unit: Short, Int: func(r *failedRow) int64 { return r.Item.Duration }},
+	{Key: "tid", Head: "thread", Unit: ID, Int: func(r *failedRow) int64 { return r.Item.TID }, Known: func(r *failedRow) bool { return r.Item.TID != 0 }},
+	{Key: "call", Head: "call", Text: func(r *failedRow) string { return r.Item.Call }},
+	{Key: "return", Unit: ID, Int: func(r *failedRow) int64 { return r.Item.Return }},
+	{Key: "returned", Head: "returned", Text: func(r *failedRow) string { return phrase.Return(r.Item.Return) }},
+	iterationOf("iteration", "iteration", failedIteration),
+	{Key: "iteration_name", Head: "iteration name", Text: failedIterationName, Known: func(r *failedRow) bool { return failedIterationName(r) != "" }},
+	{Key: "phase", Head: "phase", Text: func(r *failedRow) string { return r.Item.Phase }, Known: func(r *failedRow) bool { return r.Item.Phase != "" }},
+	{Key: "range", Head: "range outside iterations", Text: func(r *failedRow) string { return r.Item.Range }, Known: func(r *failedRow) bool { return r.Item.Range != "" }},
+	{Key: "in", Head: "in", Text: func(r *failedRow) string { return phrase.FailedPlace(r.Track, r.Item) }},
+	originOf(func(f *align.FailedAlloc) (int, string) { return f.Iteration, f.Phase + f.Range }),
+	{Key: "level_bytes", Head: "traced then", Unit: Bytes, Int: failedLevel, Known: hasFailedLevel},
+})
+
+// Failures has a row for each allocating call that returned an error.
+var Failures = define(failures, Views{
+	Terminal: "at_ns, call:1/10, returned:2, level_bytes, in:0/12",
+	Markdown: "call, returned, in, at_ns, level_bytes",
+	JSON:     "time_ns, duration_ns, tid, call, return, iteration, iteration_name, phase, range, level_bytes",
+	Workbook: "pid, device, at_ns=Time, iteration, iteration_name, phase, from, range, call, returned, duration_ns, tid, " +
+		"level_bytes=Traced level then, level_bytes!=Traced level then",
+})[0]
