@@ -8,6 +8,7 @@ import (
 )
 
 func TestAwait(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	wrong := errors.New("wrong")
 	if err := await(ctx, func() error { return wrong }); err != wrong {

@@ -9,6 +9,7 @@ const mib = int64(1 << 20)
 
 // TestStayed: what each iteration takes and the next one replaces has not stayed, what only gets larger neither.
 func TestStayed(t *testing.T) {
+	t.Parallel()
 	tr := &Track{}
 	var blocks []TensorBlock
 	for i := range 8 {

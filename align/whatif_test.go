@@ -121,6 +121,7 @@ func checkWhatIf(t testing.TB, w *WhatIf) {
 
 // TestWhatIfTruth compares with what PyTorch itself reserved in runs of the same programs under the other settings.
 func TestWhatIfTruth(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		file     string
 		capacity int64
@@ -174,6 +175,7 @@ func TestWhatIfTruth(t *testing.T) {
 
 // TestWhatIfQuestion asks the question that starts most of this work: enough is free, and yet the request fails.
 func TestWhatIfQuestion(t *testing.T) {
+	t.Parallel()
 	snap, track := growTrack(t)
 	o := WhatIfOptions{Snapshot: snap, Name: "unet_grow", Track: track, Confs: []string{"expandable_segments:True"}}
 	w := simulate(t, o)
@@ -218,6 +220,7 @@ func TestWhatIfQuestion(t *testing.T) {
 
 // TestWhatIfIterations compares with the level that the recorded run itself had in each iteration.
 func TestWhatIfIterations(t *testing.T) {
+	t.Parallel()
 	snap, track := growTrack(t)
 	w := simulate(t, WhatIfOptions{Snapshot: snap, Track: track, Sweep: true})
 	base := &w.Settings[w.Base()]
@@ -252,6 +255,7 @@ func TestWhatIfIterations(t *testing.T) {
 
 // TestWhatIfRank puts those that run first.
 func TestWhatIfRank(t *testing.T) {
+	t.Parallel()
 	snap, track := growTrack(t)
 	w := simulate(t, WhatIfOptions{Snapshot: snap, Track: track, Sweep: true, Capacity: 4608 << 20})
 	failed := false
@@ -282,6 +286,7 @@ func TestWhatIfRank(t *testing.T) {
 
 // TestWhatIfAlone names lines and times where there is no report.
 func TestWhatIfAlone(t *testing.T) {
+	t.Parallel()
 	w := simulate(t, WhatIfOptions{Snapshot: unpackSnapshot(t, "seq_0.snapshot.pickle"), Name: "seq_0", Device: 0, Sweep: true, Capacity: 2400 << 20})
 	for i := range w.Settings {
 		s := &w.Settings[i]
@@ -298,6 +303,7 @@ func TestWhatIfAlone(t *testing.T) {
 }
 
 func TestWhatIfRows(t *testing.T) {
+	t.Parallel()
 	snap := unpackSnapshot(t, "unet_grow.snapshot.pickle")
 	w := simulate(t, WhatIfOptions{Snapshot: snap, Device: -1, Confs: []string{"max_split_size_mb:64", " max_split_size_mb:64", "", "expandable_segments:False"}})
 	var got []string
@@ -333,6 +339,7 @@ func TestWhatIfRows(t *testing.T) {
 
 // TestWhatIfOthers holds the laws on every snapshot at hand.
 func TestWhatIfOthers(t *testing.T) {
+	t.Parallel()
 	for _, file := range exports(t) {
 		snap := readSnapshot(t, file)
 		if snap == nil {
