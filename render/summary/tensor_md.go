@@ -5,6 +5,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
@@ -91,7 +92,7 @@ func (m *markdown) theory(t *align.Track) {
 	markdownTable(m, tables.Theory.Columns(tables.Markdown), tables.ExpectedCategories(t), nil)
 }
 
-func (m *markdown) holding(rep *findings.Report, t *align.Track, h *align.Holding) {
+func (m *markdown) holding(rep *findings.Report, t *align.Track, h *tensor.Holding) {
 	var rows []*tables.Row[tables.Holder]
 	for _, g := range phrase.ShareGroups(h) {
 		rows = append(rows, tables.Holders(rep.Report, t, h, g, textShares)...)

@@ -6,6 +6,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
@@ -121,7 +122,7 @@ func (p *printer) theory(t *align.Track) {
 }
 
 // holding writes who holds memory, a table for each way of telling. They have their columns under each other.
-func (p *printer) holding(rep *findings.Report, t *align.Track, h *align.Holding) {
+func (p *printer) holding(rep *findings.Report, t *align.Track, h *tensor.Holding) {
 	for _, g := range phrase.ShareGroups(h) {
 		tab := laidOut(tables.HolderTable.Columns(tables.Terminal), tables.Holders(rep.Report, t, h, g, textShares))
 		for key, wide := range map[string]int{"name": min(36, p.width-40), "bytes": 11, "share": 6} {
@@ -166,7 +167,7 @@ func (p *printer) outside(rep *findings.Report, t *align.Track) {
 }
 
 // topTakers are the takers to show, and how many there are beside them. Static memory is always shown.
-func topTakers(o *align.Outside) (list []align.Taker, left int) {
+func topTakers(o *tensor.Outside) (list []tensor.Taker, left int) {
 	list = phrase.OutsideTakers(o)
 	left = max(len(o.Takers)-textTakers, 0)
 	return slices.Delete(list, len(o.Takers)-left, len(o.Takers)), left

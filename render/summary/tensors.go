@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/render/tables"
 )
 
@@ -51,7 +52,7 @@ func (e *encoder) categories(t *align.Track) {
 func (e *encoder) snapshotOf(t *align.Track) {
 	ten := t.Tensors
 	e.raw("{")
-	e.textField("from", ten.From)
+	e.textField("from", string(ten.From))
 	e.textFieldOrNull("allocator_conf", ten.Conf)
 	e.key("clock")
 	if c := ten.Clock; c != nil {
@@ -95,12 +96,12 @@ func (e *encoder) snapshotOf(t *align.Track) {
 	e.raw("}")
 }
 
-func (e *encoder) holding(t *align.Track, h *align.Holding) {
+func (e *encoder) holding(t *align.Track, h *tensor.Holding) {
 	e.raw("{")
 	members(e, tables.Holdings.Columns(tables.JSON), tables.HoldingRow(e.rep, t, h))
 	for _, g := range []struct {
 		key    string
-		shares []align.Share
+		shares []tensor.Share
 	}{{"by_frame", h.ByFrame}, {"by_phase", h.ByPhase}, {"by_category", h.ByCategory}} {
 		e.key(g.key)
 		objects(e, "", tables.HolderTable.Columns(tables.JSON), tables.ShareRows(tables.Largest(g.shares, maxTops, "(others)")))
@@ -110,7 +111,7 @@ func (e *encoder) holding(t *align.Track, h *align.Holding) {
 	e.raw("}")
 }
 
-func (e *encoder) cache(t *align.Track, c *align.Cache) {
+func (e *encoder) cache(t *align.Track, c *tensor.Cache) {
 	if c == nil {
 		e.raw("null")
 		return

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
@@ -21,7 +21,7 @@ const (
 )
 
 // WriteWhatIf writes a comparison of settings for a terminal of so many columns (0 for 80), as WriteText does.
-func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
+func WriteWhatIf(w io.Writer, wi *whatif.Comparison, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.para("", wi.Snapshot, bold)
 	s := fmt.Sprintf("device %d, %s allocations", wi.Device, wording.Count(wi.Allocations))
@@ -73,7 +73,7 @@ func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
 func number(i int) string { return "#" + strconv.Itoa(i+1) }
 
 // order says how the rows are sorted, and what their figures are about.
-func (p *printer) order(wi *align.WhatIf) {
+func (p *printer) order(wi *whatif.Comparison) {
 	switch {
 	case wi.Ranked && wi.Capacity > 0:
 		p.para("  ", fmt.Sprintf("Order: those that run through on %s, by peak reserved; then those that stop, by the smallest card on which they would run, however many requests fail.", wording.Bytes(wi.Capacity)), dim)
@@ -93,7 +93,7 @@ func (p *printer) order(wi *align.WhatIf) {
 
 // settings has a row for each. Where names would take the place of figures that matter, each name has a line of its own
 // above them.
-func (p *printer) settings(wi *align.WhatIf) {
+func (p *printer) settings(wi *whatif.Comparison) {
 	cols, rows := tables.Settings.Columns(tables.Terminal), tables.SettingRows(wi)
 	tab := settingTable(wi, cols, rows)
 	lines, dropped := tab.lines(p.width - 2)
@@ -122,7 +122,7 @@ func (p *printer) settings(wi *align.WhatIf) {
 }
 
 // settingTable says over the figures on which card they are, where one was asked for.
-func settingTable(wi *align.WhatIf, cols []tables.Column[*tables.Setting], rows []*tables.Setting) *textTable {
+func settingTable(wi *whatif.Comparison, cols []tables.Column[*tables.Setting], rows []*tables.Setting) *textTable {
 	tab := laidOut(cols, rows)
 	if wi.Capacity == 0 {
 		for _, c := range tab.cols {
@@ -135,7 +135,7 @@ func settingTable(wi *align.WhatIf, cols []tables.Column[*tables.Setting], rows 
 }
 
 // limits says which settings run on the card that was asked for, and where the others stop.
-func (p *printer) limits(wi *align.WhatIf) {
+func (p *printer) limits(wi *whatif.Comparison) {
 	if wi.Capacity == 0 {
 		return
 	}
@@ -173,7 +173,7 @@ func (p *printer) limits(wi *align.WhatIf) {
 
 // placed writes a table whose places are times without a report: things happen at those, and in a phase. Without rows there
 // is none.
-func (p *printer) placed(wi *align.WhatIf, tab *textTable, rows int) {
+func (p *printer) placed(wi *whatif.Comparison, tab *textTable, rows int) {
 	if rows == 0 {
 		return
 	}
@@ -188,7 +188,7 @@ func (p *printer) placed(wi *align.WhatIf, tab *textTable, rows int) {
 }
 
 // apart says where settings differ from the one that the program ran with: all, or of many those that stand for them.
-func (p *printer) apart(wi *align.WhatIf) {
+func (p *printer) apart(wi *whatif.Comparison) {
 	if len(wi.Settings) < 2 {
 		return
 	}
@@ -224,14 +224,14 @@ func (p *printer) apart(wi *align.WhatIf) {
 }
 
 // places explains the places that a comparison without a report names.
-func (p *printer) places(wi *align.WhatIf) {
+func (p *printer) places(wi *whatif.Comparison) {
 	if wi.Track != nil {
 		return
 	}
 	some, after := false, false
 	for i := range wi.Settings {
 		s := &wi.Settings[i]
-		var at []*align.Moment
+		var at []*whatif.Moment
 		if s.First != nil {
 			at = append(at, &s.First.Moment, &s.Most.Moment)
 		}
@@ -258,7 +258,7 @@ func (p *printer) places(wi *align.WhatIf) {
 }
 
 // byIteration compares the highest reserved level of each iteration.
-func (p *printer) byIteration(wi *align.WhatIf) {
+func (p *printer) byIteration(wi *whatif.Comparison) {
 	if wi.Track == nil || len(wi.Track.Iterations) == 0 || !wi.Timed {
 		return
 	}
@@ -276,7 +276,7 @@ func (p *printer) byIteration(wi *align.WhatIf) {
 }
 
 // settingNotes writes what is to be said about single settings, each sentence once; with dry it says whether there is any.
-func (p *printer) settingNotes(wi *align.WhatIf, dry bool) bool {
+func (p *printer) settingNotes(wi *whatif.Comparison, dry bool) bool {
 	var texts []string
 	where := map[string][]string{}
 	for i := range wi.Settings {

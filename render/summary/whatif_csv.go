@@ -3,12 +3,12 @@ package summary
 import (
 	"io"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/render/tables"
 )
 
 // WriteWhatIfCSV writes a row for each setting, with a header, as WriteCSV does. The error is the writer's.
-func WriteWhatIfCSV(w io.Writer, wi *align.WhatIf) error {
+func WriteWhatIfCSV(w io.Writer, wi *whatif.Comparison) error {
 	t := &csvTable{out: output{w: w}}
 	cols := tables.Settings.Columns(tables.CSV)
 	csvHeads(t, cols)

@@ -3,7 +3,7 @@ package summary
 import (
 	"io"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/render/tables"
 )
 
@@ -16,7 +16,7 @@ const whatIfListed = 20
 // WriteWhatIfJSON writes a comparison of settings as one JSON object in the layout WhatIfSchema. Bytes and nanoseconds
 // are integers, times are on the report's clock, or since the trace began without a report. What is unknown is null. The
 // error is the writer's.
-func WriteWhatIfJSON(w io.Writer, wi *align.WhatIf) error {
+func WriteWhatIfJSON(w io.Writer, wi *whatif.Comparison) error {
 	e := &encoder{out: output{w: w}}
 	e.raw("{\"schema\":")
 	e.text(WhatIfSchema)
@@ -105,7 +105,7 @@ func (e *encoder) difference(m *tables.Moment) {
 	object(e, tables.Differences.Columns(tables.JSON), m)
 }
 
-func (e *encoder) limits(w *align.WhatIf, l *align.Limits) {
+func (e *encoder) limits(w *whatif.Comparison, l *whatif.Limits) {
 	if l == nil {
 		e.raw("null")
 		return

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/render/phrase"
 )
 
 // A Cache is the allocator's cache at one time.
 type Cache struct {
 	When string // why it was looked at
-	*align.Cache
+	*tensor.Cache
 }
 
 type cacheRow = Row[Cache]
@@ -52,7 +53,7 @@ var Caches = define(slices.Concat(trackColumns[Cache](), placed(cachePlace), []C
 })[0]
 
 // FailedCaches are the rows of the cache at some requests of a track that could not be served.
-func FailedCaches(rep *align.Report, t *align.Track, failures []align.Holding) []*Row[Cache] {
+func FailedCaches(rep *align.Report, t *align.Track, failures []tensor.Holding) []*Row[Cache] {
 	var out []*cacheRow
 	for i := range failures {
 		if c := failures[i].Cache; c != nil {

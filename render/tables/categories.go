@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 )
@@ -11,8 +12,8 @@ import (
 // A Category is what the tensors of one category of a track hold, with theory beside it.
 type Category struct {
 	Name   string
-	Use    *align.CategoryUse // nil where the category has no blocks, or nothing was measured
-	Beside *phrase.Beside     // nil where theory has nothing of it
+	Use    *tensor.CategoryUse // nil where the category has no blocks, or nothing was measured
+	Beside *phrase.Beside      // nil where theory has nothing of it
 }
 
 type categoryRow = Row[Category]
@@ -37,7 +38,7 @@ func ExpectedCategories(t *align.Track) []*Row[Category] {
 	return out
 }
 
-// allCategories are both, in the order of align.CategoryNames.
+// allCategories are both, in the order of tensor.CategoryNames.
 func allCategories(t *align.Track) []*categoryRow {
 	byName := make(map[string]*categoryRow)
 	for _, r := range ExpectedCategories(t) {
@@ -52,7 +53,7 @@ func allCategories(t *align.Track) []*categoryRow {
 		}
 	}
 	var out []*categoryRow
-	for _, name := range align.CategoryNames {
+	for _, name := range tensor.CategoryNames {
 		if r := byName[name]; r != nil {
 			out = append(out, r)
 		}
@@ -64,7 +65,7 @@ func allCategories(t *align.Track) []*categoryRow {
 func isMeasured(r *categoryRow) bool { return r.Track.Tensors != nil }
 
 // measured is a figure of a category; 0 where it has no blocks.
-func measured(get func(*align.CategoryUse) int64) func(r *categoryRow) int64 {
+func measured(get func(*tensor.CategoryUse) int64) func(r *categoryRow) int64 {
 	return func(r *categoryRow) int64 {
 		if r.Item.Use == nil {
 			return 0
@@ -73,7 +74,7 @@ func measured(get func(*align.CategoryUse) int64) func(r *categoryRow) int64 {
 	}
 }
 
-func atPeak(c *align.CategoryUse) int64 { return c.AtPeak }
+func atPeak(c *tensor.CategoryUse) int64 { return c.AtPeak }
 
 func isExpected(r *categoryRow) bool { return r.Item.Beside != nil }
 
@@ -92,7 +93,7 @@ func besideNote(r *categoryRow) string {
 var categories = slices.Concat(trackColumns[Category](), []Column[*categoryRow]{
 	{Key: "category", Head: "category", Text: func(r *categoryRow) string { return r.Item.Name }},
 	{Key: "max_bytes", Head: "highest in steady iterations", Unit: Bytes, Bar: true, Known: isMeasured,
-		Int: measured(func(c *align.CategoryUse) int64 { return c.Max })},
+		Int: measured(func(c *tensor.CategoryUse) int64 { return c.Max })},
 	{Key: "at_peak_bytes", Head: "at peak", Unit: Bytes, Bar: true, Int: measured(atPeak), Known: isMeasured},
 	{Key: "share", Head: "share of it", Unit: Term,
 		Text: func(r *categoryRow) string { return wording.Share(measured(atPeak)(r), r.Track.Tensors.Peak.Bytes) }},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 )
@@ -12,9 +13,9 @@ import (
 // A Holder is a part of the memory that is held at one time.
 type Holder struct {
 	When    string // "peak", or which request failed
-	Holding *align.Holding
+	Holding *tensor.Holding
 	By      string // way of telling: "frame", "phase of birth" or "category"
-	Share   align.Share
+	Share   tensor.Share
 }
 
 type holderRow = Row[Holder]
@@ -23,7 +24,7 @@ func holdingPlace(h *Holder) (int, string) { return h.Holding.Iteration, h.Holdi
 
 // Holders are the rows of a holding of a track told in one way, the largest first. Where they are more than most, the last
 // of most rows stands for the rest.
-func Holders(rep *align.Report, t *align.Track, h *align.Holding, g phrase.ShareGroup, most int) []*Row[Holder] {
+func Holders(rep *align.Report, t *align.Track, h *tensor.Holding, g phrase.ShareGroup, most int) []*Row[Holder] {
 	list := g.Shares
 	if len(list) > most {
 		list = Largest(list, most-1, fmt.Sprintf("(%s others)", wording.Count(len(list)-most+1)))
@@ -31,7 +32,7 @@ func Holders(rep *align.Report, t *align.Track, h *align.Holding, g phrase.Share
 	return holders(rep, t, "", h, phrase.ShareGroup{By: g.By, Shares: list})
 }
 
-func holders(rep *align.Report, t *align.Track, when string, h *align.Holding, g phrase.ShareGroup) []*holderRow {
+func holders(rep *align.Report, t *align.Track, when string, h *tensor.Holding, g phrase.ShareGroup) []*holderRow {
 	out := make([]*holderRow, len(g.Shares))
 	for i, s := range g.Shares {
 		out[i] = &holderRow{Report: rep, Track: t, Item: &Holder{when, h, g.By, s}}
@@ -40,11 +41,11 @@ func holders(rep *align.Report, t *align.Track, when string, h *align.Holding, g
 }
 
 // Largest are the first n shares, and one of a name of its own for the rest where there is any.
-func Largest(list []align.Share, n int, name string) []align.Share {
+func Largest(list []tensor.Share, n int, name string) []tensor.Share {
 	if len(list) <= n {
 		return list
 	}
-	rest := align.Share{Name: name}
+	rest := tensor.Share{Name: name}
 	for _, s := range list[n:] {
 		rest.Blocks += s.Blocks
 		rest.Bytes += s.Bytes
@@ -85,12 +86,12 @@ var (
 )
 
 // HoldingRow is the row of a holding as a whole.
-func HoldingRow(rep *align.Report, t *align.Track, h *align.Holding) *Row[Holder] {
+func HoldingRow(rep *align.Report, t *align.Track, h *tensor.Holding) *Row[Holder] {
 	return &holderRow{Report: rep, Track: t, Item: &Holder{Holding: h}}
 }
 
 // ShareRows are rows of shares by themselves.
-func ShareRows(list []align.Share) []*Row[Holder] {
+func ShareRows(list []tensor.Share) []*Row[Holder] {
 	return holders(nil, nil, "", nil, phrase.ShareGroup{Shares: list})
 }
 
@@ -101,7 +102,7 @@ func HolderGrid(rep *align.Report) Grid {
 		if t.Tensors == nil {
 			continue
 		}
-		add := func(when string, h *align.Holding) {
+		add := func(when string, h *tensor.Holding) {
 			for _, g := range phrase.ShareGroups(h) {
 				all = append(all, holders(rep, t, when, h, g)...)
 			}

@@ -2,16 +2,17 @@ package tables
 
 import (
 	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/render/phrase"
 )
 
 // A Moment is a place in a recorded run whose settings are compared: where a level is highest, where a request fails, or
 // where two settings differ.
 type Moment struct {
-	WhatIf *align.WhatIf
-	*align.Moment
-	Failure *align.Failure // nil where no request fails
-	Apart   *align.Apart   // nil where nothing is compared
+	WhatIf *whatif.Comparison
+	*whatif.Moment
+	Failure *whatif.Failure // nil where no request fails
+	Apart   *whatif.Apart   // nil where nothing is compared
 }
 
 // iteration is the one that the moment lies in; nil for none, and without a report.
@@ -23,13 +24,13 @@ func (m *Moment) iteration() *align.Iteration {
 }
 
 // failure is a figure of a request that fails.
-func failure(key, head string, get func(*align.Failure) int64) Column[*Moment] {
+func failure(key, head string, get func(*whatif.Failure) int64) Column[*Moment] {
 	return Column[*Moment]{Key: key, Head: head, Unit: Bytes, Int: func(m *Moment) int64 { return get(m.Failure) },
 		Has: func(m *Moment) bool { return m.Failure != nil }}
 }
 
 // apart is a figure of a difference.
-func apart(key, head string, u Unit, get func(*align.Apart) int64) Column[*Moment] {
+func apart(key, head string, u Unit, get func(*whatif.Apart) int64) Column[*Moment] {
 	return Column[*Moment]{Key: key, Head: head, Unit: u, Int: func(m *Moment) int64 { return get(m.Apart) },
 		Has: func(m *Moment) bool { return m.Apart != nil }}
 }
@@ -43,14 +44,14 @@ var moments = []Column[*Moment]{
 	optional(Column[*Moment]{Key: "frame", Text: func(m *Moment) string { return m.Frame }}),
 	{Key: "place", Named: true, Text: func(m *Moment) string { return phrase.ShortMoment(m.WhatIf, m.Moment) }},
 	{Key: "moment", Named: true, Text: func(m *Moment) string { return phrase.Moment(m.WhatIf, m.Moment) }},
-	failure("request_bytes", "asks for", func(f *align.Failure) int64 { return f.Request }),
-	failure("rounded_bytes", "", func(f *align.Failure) int64 { return f.Rounded }),
-	failure("free_cache_bytes", "free in cache", func(f *align.Failure) int64 { return f.FreeCache }),
-	failure("largest_free_bytes", "largest piece", func(f *align.Failure) int64 { return f.LargestFree }),
-	failure("failed_reserved_bytes", "", func(f *align.Failure) int64 { return f.Reserved }),
-	failure("failed_allocated_bytes", "", func(f *align.Failure) int64 { return f.Allocated }),
-	apart("reserved_bytes", "", Bytes, func(a *align.Apart) int64 { return a.Reserved }),
-	apart("base_reserved_bytes", "", Bytes, func(a *align.Apart) int64 { return a.Base }),
+	failure("request_bytes", "asks for", func(f *whatif.Failure) int64 { return f.Request }),
+	failure("rounded_bytes", "", func(f *whatif.Failure) int64 { return f.Rounded }),
+	failure("free_cache_bytes", "free in cache", func(f *whatif.Failure) int64 { return f.FreeCache }),
+	failure("largest_free_bytes", "largest piece", func(f *whatif.Failure) int64 { return f.LargestFree }),
+	failure("failed_reserved_bytes", "", func(f *whatif.Failure) int64 { return f.Reserved }),
+	failure("failed_allocated_bytes", "", func(f *whatif.Failure) int64 { return f.Allocated }),
+	apart("reserved_bytes", "", Bytes, func(a *whatif.Apart) int64 { return a.Reserved }),
+	apart("base_reserved_bytes", "", Bytes, func(a *whatif.Apart) int64 { return a.Base }),
 	{Key: "by_bytes", Head: "by", Unit: Change, Named: true, Int: func(m *Moment) int64 { return m.Apart.Reserved - m.Apart.Base },
 		Has: func(m *Moment) bool { return m.Apart != nil }},
 }
@@ -70,12 +71,12 @@ var (
 )
 
 // FailedRequest is the row of a request that could not be served.
-func FailedRequest(w *align.WhatIf, f *align.Failure) *Moment {
+func FailedRequest(w *whatif.Comparison, f *whatif.Failure) *Moment {
 	return &Moment{WhatIf: w, Moment: &f.Moment, Failure: f}
 }
 
 // Difference is the row of a difference between two settings; nil for none.
-func Difference(w *align.WhatIf, a *align.Apart) *Moment {
+func Difference(w *whatif.Comparison, a *whatif.Apart) *Moment {
 	if a == nil {
 		return nil
 	}

@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 )
 
 // A Setting is one setting of PyTorch's allocator among those that are compared.
 type Setting struct {
-	WhatIf *align.WhatIf
+	WhatIf *whatif.Comparison
 	Place  int // in WhatIf.Settings
 }
 
 // SettingRows are the rows of all settings of a comparison.
-func SettingRows(w *align.WhatIf) []*Setting {
+func SettingRows(w *whatif.Comparison) []*Setting {
 	out := make([]*Setting, len(w.Settings))
 	for i := range out {
 		out[i] = &Setting{w, i}
@@ -24,7 +24,7 @@ func SettingRows(w *align.WhatIf) []*Setting {
 	return out
 }
 
-func (s *Setting) get() *align.Setting { return &s.WhatIf.Settings[s.Place] }
+func (s *Setting) get() *whatif.Setting { return &s.WhatIf.Settings[s.Place] }
 
 // isLimited says that it was tried on a card of a given size.
 func (s *Setting) isLimited() bool { return s.get().Limited != nil }
@@ -74,19 +74,13 @@ func (s *Setting) first() *Moment { return Difference(s.WhatIf, s.get().First) }
 func (s *Setting) most() *Moment { return Difference(s.WhatIf, s.get().Most) }
 
 // roomy is a figure of a setting on a card with room enough.
-func roomy(key, head string, u Unit, get func(*align.Setting) int64) Column[*Setting] {
+func roomy(key, head string, u Unit, get func(*whatif.Setting) int64) Column[*Setting] {
 	return Column[*Setting]{Key: key, Head: head, Unit: u, Over: "with room enough", Int: func(s *Setting) int64 { return get(s.get()) }}
-}
-
-// barred is a column with bars in workbooks.
-func barred[R any](c Column[R]) Column[R] {
-	c.Bar = true
-	return c
 }
 
 // whatIfTrack are the columns that say whose settings or iterations a row is about. Without a report the process is unknown,
 // and the device that of the snapshot.
-func whatIfTrack[R any](of func(R) *align.WhatIf) []Column[R] {
+func whatIfTrack[R any](of func(R) *whatif.Comparison) []Column[R] {
 	return []Column[R]{
 		{Key: "pid", Head: "process", Unit: ID, Int: func(r R) int64 { return of(r).Track.PID }, Known: func(r R) bool { return of(r).Track != nil }},
 		{Key: "track_device", Head: "device", Unit: ID, Int: func(r R) int64 {
@@ -100,7 +94,7 @@ func whatIfTrack[R any](of func(R) *align.WhatIf) []Column[R] {
 
 // settings is the catalogue of settings.
 var settings = slices.Concat(
-	whatIfTrack(func(s *Setting) *align.WhatIf { return s.WhatIf }),
+	whatIfTrack(func(s *Setting) *whatif.Comparison { return s.WhatIf }),
 	[]Column[*Setting]{
 		{Key: "snapshot", Text: func(s *Setting) string { return s.WhatIf.Snapshot }},
 		{Key: "device", Unit: ID, Int: func(s *Setting) int64 { return int64(s.WhatIf.Device) }},
@@ -111,16 +105,16 @@ var settings = slices.Concat(
 		{Key: "is", Head: "is", Text: (*Setting).is},
 		{Key: "recorded", Unit: Flag, Int: func(s *Setting) int64 { return one(s.get().IsRecorded) }},
 		{Key: "default", Unit: Flag, Int: func(s *Setting) int64 { return one(s.get().IsDefault) }},
-		barred(roomy("peak_reserved_bytes", "peak reserved", Bytes, func(s *align.Setting) int64 { return s.PeakReserved })),
+		barred(roomy("peak_reserved_bytes", "peak reserved", Bytes, func(s *whatif.Setting) int64 { return s.PeakReserved })),
 		{Key: "peak_reserved_range_bytes", List: func(s *Setting) []int64 { return s.get().ReservedRange[:] }},
 		{Key: "range", Head: "range", Over: "with room enough", Text: (*Setting).spread},
-		roomy("peak_reserved_low_bytes", "lowest", Bytes, func(s *align.Setting) int64 { return s.ReservedRange[0] }),
-		roomy("peak_reserved_high_bytes", "highest", Bytes, func(s *align.Setting) int64 { return s.ReservedRange[1] }),
-		roomy("peak_allocated_bytes", "peak allocated", Bytes, func(s *align.Setting) int64 { return s.PeakAllocated }),
-		roomy("cache_at_allocated_peak_bytes", "cache at tensor peak", Bytes, func(s *align.Setting) int64 { return s.CacheAtPeak }),
-		roomy("largest_gap_bytes", "largest gap", Bytes, func(s *align.Setting) int64 { return s.LargestGap }),
-		roomy("segments", "segments", Count, func(s *align.Setting) int64 { return int64(s.Segments) }),
-		roomy("cuda_mallocs", "cudaMallocs", Count, func(s *align.Setting) int64 { return int64(s.CUDAMallocs) }),
+		roomy("peak_reserved_low_bytes", "lowest", Bytes, func(s *whatif.Setting) int64 { return s.ReservedRange[0] }),
+		roomy("peak_reserved_high_bytes", "highest", Bytes, func(s *whatif.Setting) int64 { return s.ReservedRange[1] }),
+		roomy("peak_allocated_bytes", "peak allocated", Bytes, func(s *whatif.Setting) int64 { return s.PeakAllocated }),
+		roomy("cache_at_allocated_peak_bytes", "cache at tensor peak", Bytes, func(s *whatif.Setting) int64 { return s.CacheAtPeak }),
+		roomy("largest_gap_bytes", "largest gap", Bytes, func(s *whatif.Setting) int64 { return s.LargestGap }),
+		roomy("segments", "segments", Count, func(s *whatif.Setting) int64 { return int64(s.Segments) }),
+		roomy("cuda_mallocs", "cudaMallocs", Count, func(s *whatif.Setting) int64 { return int64(s.CUDAMallocs) }),
 		{Key: "capacity_bytes", Head: "capacity", Unit: Bytes, Int: func(s *Setting) int64 { return s.WhatIf.Capacity }, Has: (*Setting).isLimited},
 		{Key: "failed", Head: "failed", Unit: Count, Over: "on the card", Int: func(s *Setting) int64 { return int64(s.get().Failed()) }, Has: (*Setting).isLimited},
 		{Key: "failed_requests", Unit: Count, Int: func(s *Setting) int64 { return int64(s.get().Failed()) }},
@@ -162,7 +156,7 @@ var (
 )
 
 // SettingGrid is the table of the settings of some comparisons.
-func SettingGrid(list []*align.WhatIf) Grid {
+func SettingGrid(list []*whatif.Comparison) Grid {
 	var all []*Setting
 	for _, w := range list {
 		all = append(all, SettingRows(w)...)

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/render/phrase"
 )
 
 // A SettingStep is an iteration under all the settings that are compared.
 type SettingStep struct {
-	WhatIf *align.WhatIf
+	WhatIf *whatif.Comparison
 	Place  int // in the iterations of its track
 }
 
@@ -17,7 +18,7 @@ func (s *SettingStep) iteration() *align.Iteration { return &s.WhatIf.Track.Iter
 
 // settingSteps has a row for each iteration. Each setting is a column more.
 var settingSteps = define(slices.Concat(
-	whatIfTrack(func(s *SettingStep) *align.WhatIf { return s.WhatIf }),
+	whatIfTrack(func(s *SettingStep) *whatif.Comparison { return s.WhatIf }),
 	[]Column[*SettingStep]{
 		{Key: "iteration", Head: "iteration", Unit: ID, Int: func(s *SettingStep) int64 { return int64(s.iteration().Index) }},
 		{Key: "name", Head: "name", Text: func(s *SettingStep) string { return s.iteration().Name }},
@@ -28,8 +29,8 @@ var settingSteps = define(slices.Concat(
 })[0]
 
 // under is the highest reserved level in an iteration under a setting of its comparison; -1 for one that this does not have.
-func under(key, head string, setting func(*align.WhatIf) int) Column[*SettingStep] {
-	return Column[*SettingStep]{Key: key, Head: head, Unit: Bytes,
+func under(key, head string, setting func(*whatif.Comparison) int) Column[*SettingStep] {
+	return Column[*SettingStep]{Key: key, Head: head, Unit: Bytes, Shade: true,
 		Int: func(s *SettingStep) int64 { return s.WhatIf.Settings[setting(s.WhatIf)].Iterations[s.Place] },
 		Has: func(s *SettingStep) bool { return setting(s.WhatIf) >= 0 }}
 }
@@ -39,7 +40,7 @@ func under(key, head string, setting func(*align.WhatIf) int) Column[*SettingSte
 func StepsUnder(o Output, places []int, head func(place int) string) []Column[*SettingStep] {
 	cols := slices.Clone(settingSteps.Columns(o))
 	for k, place := range places {
-		c := under(head(place), head(place), func(*align.WhatIf) int { return place })
+		c := under(head(place), head(place), func(*whatif.Comparison) int { return place })
 		// The first two stay where the width is short: what the program ran with, and PyTorch's own.
 		if k >= 2 {
 			c.Rank = k
@@ -50,7 +51,7 @@ func StepsUnder(o Output, places []int, head func(place int) string) []Column[*S
 }
 
 // SettingStepGrid is the table of the iterations of some comparisons, with a column for each setting of any.
-func SettingStepGrid(list []*align.WhatIf) Grid {
+func SettingStepGrid(list []*whatif.Comparison) Grid {
 	cols := slices.Clone(settingSteps.Columns(Workbook))
 	var rows []*SettingStep
 	known := make(map[string]bool)
@@ -61,8 +62,8 @@ func SettingStepGrid(list []*align.WhatIf) Grid {
 				continue
 			}
 			known[conf] = true
-			cols = append(cols, under(conf, phrase.Conf(conf)+remark(unitNames[Bytes]), func(w *align.WhatIf) int {
-				return slices.IndexFunc(w.Settings, func(s align.Setting) bool { return s.Conf == conf })
+			cols = append(cols, under(conf, phrase.Conf(conf)+remark(unitNames[Bytes]), func(w *whatif.Comparison) int {
+				return slices.IndexFunc(w.Settings, func(s whatif.Setting) bool { return s.Conf == conf })
 			}))
 		}
 		if w.Track == nil || !w.Timed {

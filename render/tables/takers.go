@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/render/phrase"
 )
 
 // A takerRow is the memory outside PyTorch's allocator that one call took in one phase.
-type takerRow = Row[align.Taker]
+type takerRow = Row[tensor.Taker]
 
-func takerPlace(x *align.Taker) (int, string) { return x.Iteration, x.Phase }
+func takerPlace(x *tensor.Taker) (int, string) { return x.Iteration, x.Phase }
 
 // Takers has a row for each taker of memory outside PyTorch.
-var Takers = define(slices.Concat(trackColumns[align.Taker](), placed(takerPlace), []Column[*takerRow]{
+var Takers = define(slices.Concat(trackColumns[tensor.Taker](), placed(takerPlace), []Column[*takerRow]{
 	iterationName(takerPlace),
 	unknown(Column[*takerRow]{Key: "call", Head: "call", Text: func(r *takerRow) string { return r.Item.Call }}),
 	{Key: "in", Head: "in", Text: func(r *takerRow) string { return phrase.TakerPlace(r.Track, r.Item) }},
@@ -29,11 +30,11 @@ var Takers = define(slices.Concat(trackColumns[align.Taker](), placed(takerPlace
 
 // TakerGrid is the table of the takers of all tracks.
 func TakerGrid(rep *align.Report) Grid {
-	takers := make(map[*align.Track][]align.Taker)
+	takers := make(map[*align.Track][]tensor.Taker)
 	for _, t := range rep.Tracks {
 		if t.Tensors != nil && t.Tensors.Outside != nil {
 			takers[t] = phrase.OutsideTakers(t.Tensors.Outside)
 		}
 	}
-	return RowGrid(rep, Takers.Columns(Workbook), func(t *align.Track) []align.Taker { return takers[t] })
+	return RowGrid(rep, Takers.Columns(Workbook), func(t *align.Track) []tensor.Taker { return takers[t] })
 }

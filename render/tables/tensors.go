@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/torchmem"
 )
 
 // A tensorRow is one block that PyTorch's allocator, or a driver whose blocks are the tensors, handed out.
-type tensorRow = Row[align.TensorBlock]
+type tensorRow = Row[tensor.Block]
 
 func isBorn(r *tensorRow) bool { return r.Item.Start != align.Never }
 
@@ -29,22 +30,22 @@ func tensorNote(r *tensorRow) string {
 
 func tensorFrame(r *tensorRow) string {
 	if r.Item.Frame == "" && r.Track.Tensors.From == "snapshot" {
-		return align.NoFrame
+		return tensor.NoFrame
 	}
 	return r.Item.Frame
 }
 
 // Tensors has a row for each block.
 var Tensors = define(slices.Concat(
-	trackColumns[align.TensorBlock](),
-	placed(func(k *align.TensorBlock) (int, string) { return k.Iteration, k.Phase }),
+	trackColumns[tensor.Block](),
+	placed(func(k *tensor.Block) (int, string) { return k.Iteration, k.Phase }),
 	[]Column[*tensorRow]{
 		{Key: "at_ns", Head: "time", Unit: Time, Int: func(r *tensorRow) int64 { return r.after(r.Item.Start) }, Has: isBorn},
 		{Key: "bytes", Head: "requested", Unit: Bytes, Int: func(r *tensorRow) int64 { return r.Item.Bytes }},
 		{Key: "counted_bytes", Head: "counted", Unit: Bytes, Int: func(r *tensorRow) int64 { return r.Item.Counted }},
 		{Key: "category", Head: "category", Text: func(r *tensorRow) string { return r.Item.Category }},
 		{Key: "end_at_ns", Head: "given back", Unit: Time, Int: func(r *tensorRow) int64 { return r.after(r.Item.End) }, Has: isGivenBack},
-		iterationOf("end_iteration", "given back in iteration", func(k *align.TensorBlock) int { return k.EndIteration }),
+		iterationOf("end_iteration", "given back in iteration", func(k *tensor.Block) int { return k.EndIteration }),
 		{Key: "end_phase", Head: "given back in phase", Text: func(r *tensorRow) string { return r.Item.EndPhase }},
 		{Key: "lifetime", Head: "lifetime (iterations)", Unit: Count, Int: func(r *tensorRow) int64 { return int64(r.Item.Lifetime) }},
 		{Key: "lifetime_ns", Head: "lifetime", Unit: Time, Int: func(r *tensorRow) int64 { return r.Item.End - r.Item.Start },
@@ -78,7 +79,7 @@ func TensorGrid(rep *align.Report) Grid {
 		}
 		return s
 	}
-	return RowGrid(rep, cols, func(t *align.Track) []align.TensorBlock {
+	return RowGrid(rep, cols, func(t *align.Track) []tensor.Block {
 		if t.Tensors == nil {
 			return nil
 		}

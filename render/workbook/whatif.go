@@ -1,14 +1,12 @@
 package workbook
 
 import (
-	"slices"
-
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/render/tables"
 )
 
 // whatIf adds the sheets that compare settings of the allocator, behind all others; none where nothing was compared.
-func (b *book) whatIf(list []*align.WhatIf) error {
+func (b *book) whatIf(list []*whatif.Comparison) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -17,9 +15,5 @@ func (b *book) whatIf(list []*align.WhatIf) error {
 		return err
 	}
 	steps := table{sheet: "What if by iteration", name: "What_if_by_iteration", tab: tabMemory, fixed: 4, none: "none found"}
-	g := tables.SettingStepGrid(list)
-	// One scale over all settings, whose sizes are to be compared.
-	first := slices.IndexFunc(g.Heads, func(h tables.Head) bool { return h.Unit == tables.Bytes })
-	steps.scales = []scale{{first: first, last: len(g.Heads) - 1}}
-	return b.table(steps.of(g))
+	return b.table(steps.of(tables.SettingStepGrid(list)))
 }
