@@ -30,7 +30,7 @@ var settingSteps = define(slices.Concat(
 
 // under is the highest reserved level in an iteration under a setting of its comparison; -1 for one that this does not have.
 func under(key, head string, setting func(*whatif.Comparison) int) Column[*SettingStep] {
-	return Column[*SettingStep]{Key: key, Head: head, Unit: Bytes, Shade: "reserved",
+	return Column[*SettingStep]{Key: key, Head: head, Unit: Bytes, Shade: "settings",
 		Int: func(s *SettingStep) int64 { return s.WhatIf.Settings[setting(s.WhatIf)].Iterations[s.Place] },
 		Has: func(s *SettingStep) bool { return setting(s.WhatIf) >= 0 }}
 }
