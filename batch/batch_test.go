@@ -19,6 +19,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/export"
+	"nsysmem/render/tables"
 )
 
 func TestNatural(t *testing.T) {
@@ -290,7 +291,7 @@ func TestSpread(t *testing.T) {
 		}
 		var got []string
 		for _, r := range c.groups[0].rows {
-			pk, tm := r.have[ofPeak], r.have[ofTime]
+			pk, tm := r.have[tables.PeakSpread], r.have[tables.TimeSpread]
 			got = append(got, fmt.Sprintf("%d.%d n%d peak %d:%d/%d/%d time %d:%d/%d/%d", r.key.before, r.key.index, r.n, pk.n, pk.low, pk.mid, pk.top, tm.n, tm.low, tm.mid, tm.top))
 		}
 		want := []string{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -22,7 +23,7 @@ type Fragments struct {
 	LargestFree int64 `json:"largest_free_bytes"` // bytes of the largest block that it could have had
 	At          int64 `json:"at_ns"`              // ns on the report's clock
 
-	worst *align.Cache
+	worst *tensor.Cache
 }
 
 // wasteShare is the part of the reserved peak over the allocated one from which on misfits are worth a finding, 1 in 4.

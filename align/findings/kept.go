@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -67,7 +68,7 @@ func growthAllocated(s *subject) []Finding {
 }
 
 // keptFilter says how to find kept blocks in the workbook. An end does not tell them: a list goes when the loop is over.
-func keptFilter(blocks []align.TensorBlock, phase, frame string) string {
+func keptFilter(blocks []tensor.Block, phase, frame string) string {
 	n, bytes, unknown := 0, int64(0), 0
 	for i := range blocks {
 		if b := &blocks[i]; b.Phase == phase && b.Frame == frame && b.Lifetime > 1 {
@@ -82,7 +83,7 @@ func keptFilter(blocks []align.TensorBlock, phase, frame string) string {
 		born = "in phase " + phase
 	}
 	if frame == "" {
-		at = align.NoFrame
+		at = tensor.NoFrame
 	}
 	s := fmt.Sprintf("in the sheet Tensors, filter for a Lifetime of more than 1 iteration, born %s, Frame %s: %s of %s together, those of the last iterations not among them",
 		born, at, wording.Plural(n, "block"), wording.Bytes(bytes))

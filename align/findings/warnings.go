@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -129,7 +130,7 @@ func (d *doubter) level(t *align.Track, l *align.Level) {
 const matchShare = 9
 
 // snapshot tells of a snapshot that is not whole, or goes badly with the report.
-func (d *doubter) snapshot(t *align.Track, ten *align.Tensors) {
+func (d *doubter) snapshot(t *align.Track, ten *tensor.Memory) {
 	if ten.Replay == nil || ten.Clock == nil {
 		return
 	}

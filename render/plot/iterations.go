@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 )
 
 // bar is one column of the iterations panel: an iteration, or several that share the column.
@@ -142,7 +143,7 @@ func (pic *picture) levelName() string {
 	switch {
 	case pic.view.level != "":
 		return "allocated"
-	case pic.track.Tensors != nil && pic.track.Tensors.From == "snapshot":
+	case pic.track.Tensors != nil && pic.track.Tensors.From == tensor.BySnapshot:
 		return "device level"
 	}
 	return "level"

@@ -10,6 +10,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -368,20 +369,20 @@ func TestAmong(t *testing.T) {
 // TestTakers: of several that took as much none is said to be the one that took most.
 func TestTakers(t *testing.T) {
 	pic := &picture{track: &align.Track{Iterations: []align.Iteration{{Index: 0}, {Index: 1}}}, word: "step"}
-	took := func(call string, it int, phase string, n int64) align.Taker {
-		return align.Taker{Call: call, Iteration: it, Phase: phase, Blocks: 1, Bytes: n}
+	took := func(call string, it int, phase string, n int64) tensor.Taker {
+		return tensor.Taker{Call: call, Iteration: it, Phase: phase, Blocks: 1, Bytes: n}
 	}
 	for _, c := range []struct {
-		takers []align.Taker
+		takers []tensor.Taker
 		want   string
 	}{
 		{nil, "."},
-		{[]align.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 0, "backward", 80)}, ", most by cudaMalloc in step 0, phase forward."},
-		{[]align.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 0, "backward", 81)}, ", most by cudaMalloc in step 0: 90 B in phase forward, 81 B in phase backward."},
-		{[]align.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 1, "", 90), took("cudaMalloc", -1, "init", 9)}, ", most by cudaMalloc: 90 B in step 0, phase forward, 90 B in step 1."},
-		{[]align.Taker{took("cudaMalloc", 0, "forward", 90), took("cuMemCreate", -1, "init", 90)}, ", most: 90 B by cudaMalloc in step 0, phase forward, 90 B by cuMemCreate in range init."},
+		{[]tensor.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 0, "backward", 80)}, ", most by cudaMalloc in step 0, phase forward."},
+		{[]tensor.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 0, "backward", 81)}, ", most by cudaMalloc in step 0: 90 B in phase forward, 81 B in phase backward."},
+		{[]tensor.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 1, "", 90), took("cudaMalloc", -1, "init", 9)}, ", most by cudaMalloc: 90 B in step 0, phase forward, 90 B in step 1."},
+		{[]tensor.Taker{took("cudaMalloc", 0, "forward", 90), took("cuMemCreate", -1, "init", 90)}, ", most: 90 B by cudaMalloc in step 0, phase forward, 90 B by cuMemCreate in range init."},
 	} {
-		if got := pic.outsideText(&align.Outside{Bytes: 180, Peak: 180, Takers: c.takers}); got != "Outside PyTorch: 180 B"+c.want {
+		if got := pic.outsideText(&tensor.Outside{Bytes: 180, Peak: 180, Takers: c.takers}); got != "Outside PyTorch: 180 B"+c.want {
 			t.Errorf("%v: %q, want %q", c.takers, got, c.want)
 		}
 	}
@@ -389,31 +390,31 @@ func TestTakers(t *testing.T) {
 
 // TestStuck: of an expandable segment whole pages go back, of others nothing while a block of theirs is live.
 func TestStuck(t *testing.T) {
-	blocks := func(addr uint64, sizes ...int64) (out []align.MapBlock) { // in MiB; negative for free ones
+	blocks := func(addr uint64, sizes ...int64) (out []tensor.MapBlock) { // in MiB; negative for free ones
 		for _, n := range sizes {
-			b := align.MapBlock{Addr: addr, Size: max(n, -n) * mib, Block: -1}
-			if b.State = align.BlockLive; n < 0 {
-				b.State = align.BlockFree
+			b := tensor.MapBlock{Addr: addr, Size: max(n, -n) * mib, Block: -1}
+			if b.State = tensor.BlockLive; n < 0 {
+				b.State = tensor.BlockFree
 			}
 			addr += uint64(b.Size)
 			out = append(out, b)
 		}
 		return out
 	}
-	large := align.MapSegment{Addr: 1 << 30, Size: 100 * mib, Expandable: true, Blocks: blocks(1<<30, 15, -30, 15, -40)} // 20 to 40 and 60 to 100
-	small := align.MapSegment{Addr: 1 << 40, Size: 10 * mib, Expandable: true, Small: true, Blocks: blocks(1<<40, 1, -4, 5)}
-	fixed := align.MapSegment{Addr: 1 << 50, Size: 20 * mib, Blocks: blocks(1<<50, -10, 10)}
-	empty := align.MapSegment{Addr: 1 << 51, Size: 20 * mib, Blocks: blocks(1<<51, -20)}
+	large := tensor.MapSegment{Addr: 1 << 30, Size: 100 * mib, Expandable: true, Blocks: blocks(1<<30, 15, -30, 15, -40)} // 20 to 40 and 60 to 100
+	small := tensor.MapSegment{Addr: 1 << 40, Size: 10 * mib, Expandable: true, Small: true, Blocks: blocks(1<<40, 1, -4, 5)}
+	fixed := tensor.MapSegment{Addr: 1 << 50, Size: 20 * mib, Blocks: blocks(1<<50, -10, 10)}
+	empty := tensor.MapSegment{Addr: 1 << 51, Size: 20 * mib, Blocks: blocks(1<<51, -20)}
 	for _, c := range []struct {
-		segments []align.MapSegment
+		segments []tensor.MapSegment
 		stuck    int64
 		want     string
 	}{
-		{[]align.MapSegment{large}, 10, "10 MiB share a page with live blocks and cannot go back to the driver; 60 MiB are whole pages, which can"},
-		{[]align.MapSegment{small}, 2, "2 MiB share a page with live blocks and cannot go back to the driver; 2 MiB are whole pages"},
-		{[]align.MapSegment{fixed, empty}, 10, "10 MiB lie beside live blocks, so that they cannot go back"},
-		{[]align.MapSegment{fixed, large}, 20, "20 MiB share a segment, or a page of an expandable one, with live blocks"},
-		{[]align.MapSegment{empty}, 0, ""},
+		{[]tensor.MapSegment{large}, 10, "10 MiB share a page with live blocks and cannot go back to the driver; 60 MiB are whole pages, which can"},
+		{[]tensor.MapSegment{small}, 2, "2 MiB share a page with live blocks and cannot go back to the driver; 2 MiB are whole pages"},
+		{[]tensor.MapSegment{fixed, empty}, 10, "10 MiB lie beside live blocks, so that they cannot go back"},
+		{[]tensor.MapSegment{fixed, large}, 20, "20 MiB share a segment, or a page of an expandable one, with live blocks"},
+		{[]tensor.MapSegment{empty}, 0, ""},
 	} {
 		m := &segmentMap{segments: c.segments}
 		m.count(&source{})

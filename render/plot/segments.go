@@ -10,6 +10,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -17,13 +18,13 @@ import (
 type segmentMap struct {
 	at       int64 // ns
 	what     string
-	segments []align.MapSegment
-	failure  *align.Holding // the request that failed then; nil for none
+	segments []tensor.MapSegment
+	failure  *tensor.Holding // the request that failed then; nil for none
 
 	reserved, live, pending, free, stuck int64 // bytes; stuck are free ones that cannot go back to the driver
 	expandable, fixed                    bool  // there are segments of this sort
 	blocks, freeBlocks                   int
-	largest                              align.MapBlock // the largest free block
+	largest                              tensor.MapBlock // the largest free block
 	streams                              int
 	layers                               []bool // of pic.source, those in the map
 }
@@ -100,18 +101,18 @@ func (m *segmentMap) count(src *source) {
 		free, live, whole := int64(0), false, int64(0)
 		for _, b := range s.Blocks {
 			switch b.State {
-			case align.BlockFree:
+			case tensor.BlockFree:
 				free += b.Size
 				whole += wholePages(s, &b)
 				m.freeBlocks++
 				if b.Size > m.largest.Size {
 					m.largest = b
 				}
-			case align.BlockPending:
+			case tensor.BlockPending:
 				m.pending += b.Size
 				m.blocks++
 				live = true
-			case align.BlockLive:
+			case tensor.BlockLive:
 				m.live += b.Size
 				m.blocks++
 				live = true
@@ -137,7 +138,7 @@ const (
 
 // wholePages are the bytes of a free block that go back to the driver though its segment is in use: of an expandable
 // segment, the pages that lie in the block as a whole; of another, none.
-func wholePages(s *align.MapSegment, b *align.MapBlock) int64 {
+func wholePages(s *tensor.MapSegment, b *tensor.MapBlock) int64 {
 	if !s.Expandable {
 		return 0
 	}
@@ -251,14 +252,14 @@ type shelf struct{ parts []part }
 
 // A part is a segment, or, of one longer than a row, a stretch of it.
 type part struct {
-	seg      *align.MapSegment
+	seg      *tensor.MapSegment
 	from, to int64     // bytes from the segment's start
 	x        vg.Length // from the left edge of the map
 }
 
 // shelves lays segments out in rows of w, at perByte a byte, with gap between them: each in the first row that has room,
 // one that is longer than a row over several.
-func shelves(segs []*align.MapSegment, perByte float64, w, gap vg.Length) []shelf {
+func shelves(segs []*tensor.MapSegment, perByte float64, w, gap vg.Length) []shelf {
 	var rows []shelf
 	var used []vg.Length
 	row := func() int {
@@ -298,7 +299,7 @@ func shelves(segs []*align.MapSegment, perByte float64, w, gap vg.Length) []shel
 }
 
 // fitShelves finds the largest scale at which segments fit into n rows of w.
-func fitShelves(segs []*align.MapSegment, w, gap vg.Length, n int) ([]shelf, float64) {
+func fitShelves(segs []*tensor.MapSegment, w, gap vg.Length, n int) ([]shelf, float64) {
 	total, longest := int64(0), int64(1)
 	for _, s := range segs {
 		total += s.Size
@@ -323,7 +324,7 @@ func fitShelves(segs []*align.MapSegment, w, gap vg.Length, n int) ([]shelf, flo
 //  2. Each pool's scale is the largest at which its segments fit into its rows.
 //  3. Rows are as high as there is room for.
 func (pic *picture) segments(m *segmentMap, x0, y0, x1, y1 vg.Length) {
-	var pools [2][]*align.MapSegment
+	var pools [2][]*tensor.MapSegment
 	for i := range m.segments {
 		s := &m.segments[i]
 		k := 0
@@ -387,7 +388,7 @@ func (pic *picture) segments(m *segmentMap, x0, y0, x1, y1 vg.Length) {
 		for _, s := range pools[k] {
 			size += s.Size
 			for _, b := range s.Blocks {
-				if b.State == align.BlockFree {
+				if b.State == tensor.BlockFree {
 					free += b.Size
 				}
 			}
@@ -467,7 +468,7 @@ func (pic *picture) requestBar(request int64, perByte float64, x0, x1, y, bar, l
 // A chunk is a block, or the part of it in a part of a segment, in bytes from the start of the row.
 type chunk struct {
 	piece
-	block *align.MapBlock
+	block *tensor.MapBlock
 }
 
 // chunks appends the blocks of a part, from byte at of the row on.
@@ -483,12 +484,12 @@ func (pic *picture) chunks(to []chunk, p part, at int64) []chunk {
 }
 
 // blockKey is the layer of a block; after the layers come free, pending, and live ones of which nothing is known.
-func (pic *picture) blockKey(b *align.MapBlock) int {
+func (pic *picture) blockKey(b *tensor.MapBlock) int {
 	src := pic.source
 	switch {
-	case b.State == align.BlockFree:
+	case b.State == tensor.BlockFree:
 		return len(src.layers)
-	case b.State == align.BlockPending:
+	case b.State == tensor.BlockPending:
 		return len(src.layers) + 1
 	case b.Block >= 0 && b.Block < len(src.keys):
 		return int(src.keys[b.Block])
@@ -591,7 +592,7 @@ func (pic *picture) part(m *segmentMap, p part, perByte float64, x0, y0, y1 vg.L
 		}
 		c := pic.blockColor(ch.key)
 		edge := white
-		if b.State == align.BlockFree {
+		if b.State == tensor.BlockFree {
 			edge = frame
 		}
 		if p.from+ch.end < p.to {
@@ -611,7 +612,7 @@ func (pic *picture) part(m *segmentMap, p part, perByte float64, x0, y0, y1 vg.L
 		room, mid := e-a-pic.pt(4), (a+e)/2
 		for _, s := range []string{name + " " + wording.Bytes(b.Size), wording.Bytes(b.Size)} {
 			if sw := pic.width(s, st); sw <= room {
-				if b.State == align.BlockFree { // readable on the hatching
+				if b.State == tensor.BlockFree { // readable on the hatching
 					pic.fill(mid-sw/2-pic.pt(1.5), (y0+y1)/2-pic.pt(5), mid+sw/2+pic.pt(1.5), (y0+y1)/2+pic.pt(5), white)
 				}
 				pic.text(s, mid, (y0+y1)/2-pic.pt(3), st)

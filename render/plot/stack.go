@@ -13,6 +13,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -67,7 +68,7 @@ func (v *view) pickStack(rep *findings.Report, track *align.Track, o Options) er
 	default:
 		return fmt.Errorf("plot: unknown stack %q: use %s", o.Stack, stackNames)
 	}
-	if ten != nil && ten.From == "snapshot" && (v.stack == "category" || v.stack == "phase") {
+	if ten != nil && ten.From == tensor.BySnapshot && (v.stack == "category" || v.stack == "phase") {
 		v.level = "allocated"
 	}
 	return nil
@@ -93,7 +94,7 @@ type source struct {
 	layers []layer // bottom first
 	keys   []uint8 // layer of each block
 	bytes  func(i int) int64
-	span   func(i int) (start, end int64) // ns, as in align.TensorBlock
+	span   func(i int) (start, end int64) // ns, as in tensor.Block
 	live   func(i int) (born, died int64) // positions; the block is live at p where born <= p < died
 	steps  func(f func(at, pos, level int64) bool)
 	start  int64 // level before the first step
@@ -144,7 +145,7 @@ func (pic *picture) newSource() *source {
 }
 
 // byTrace takes the order of a snapshot's trace.
-func (s *source) byTrace(ten *align.Tensors) {
+func (s *source) byTrace(ten *tensor.Memory) {
 	r := ten.Replay
 	s.start = r.StartAllocated
 	s.live = func(i int) (int64, int64) {
@@ -265,7 +266,7 @@ const maxLayers = 12
 
 // byPhase gives each block the layer of the top-level phase, or of the range outside iterations, where it was born. The
 // phases that hold the most bytes for the longest time have layers of their own.
-func (pic *picture) byPhase(s *source, ten *align.Tensors) {
+func (pic *picture) byPhase(s *source, ten *tensor.Memory) {
 	type name struct {
 		group int // before recording, ranges, phases, none
 		name  string

@@ -17,6 +17,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
 )
@@ -133,9 +134,9 @@ func TestStackByTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	names := []string{"parameter", "gradient", "activation"}
 	for round := range 20 {
-		ten := &align.Tensors{From: "driver"}
+		ten := &tensor.Memory{From: "driver"}
 		for i := range 300 {
-			b := align.TensorBlock{Start: int64(i / 7), Counted: 1 + rng.Int64N(100), Category: names[rng.IntN(3)], Iteration: -1}
+			b := tensor.Block{Start: int64(i / 7), Counted: 1 + rng.Int64N(100), Category: names[rng.IntN(3)], Iteration: -1}
 			if i < 5 {
 				b.Start = align.Never
 			}
@@ -150,7 +151,7 @@ func TestStackByTime(t *testing.T) {
 		n := 1 + rng.IntN(90)
 		ts := linear(int64(round), 50)
 		s := pic.newSource().stack(ts, n)
-		live := func(b *align.TensorBlock, at int64, afterFrees bool) bool { // just after the allocations of a stamp, or its frees
+		live := func(b *tensor.Block, at int64, afterFrees bool) bool { // just after the allocations of a stamp, or its frees
 			born := b.Start == align.Never || b.Start <= at
 			dead := b.End != align.Never && (b.End < at || afterFrees && b.End == at)
 			return born && !dead
@@ -196,9 +197,9 @@ func TestStackByTime(t *testing.T) {
 // TestStackSpeed stacks more blocks than would fit on any picture.
 func TestStackSpeed(t *testing.T) {
 	const n = 500_000
-	ten := &align.Tensors{From: "driver", Blocks: make([]align.TensorBlock, n)}
+	ten := &tensor.Memory{From: "driver", Blocks: make([]tensor.Block, n)}
 	for i := range ten.Blocks {
-		ten.Blocks[i] = align.TensorBlock{Start: int64(i) * 10, End: int64(i)*10 + int64(i%977)*100, Counted: int64(i%1000) + 1, Category: align.CategoryNames[i%8], Iteration: -1}
+		ten.Blocks[i] = tensor.Block{Start: int64(i) * 10, End: int64(i)*10 + int64(i%977)*100, Counted: int64(i%1000) + 1, Category: tensor.CategoryNames[i%8], Iteration: -1}
 	}
 	track := &align.Track{Tensors: ten}
 	pic := &picture{track: track, palette: newPalette(track), view: &view{stack: "category", to: n * 10}}
@@ -260,13 +261,13 @@ func TestTensorPictures(t *testing.T) {
 // TestDriverStack stacks a run whose tensors are the driver's blocks, and the driver's kinds.
 func TestDriverStack(t *testing.T) {
 	s := newSynth("nocache.sqlite")
-	var blocks []align.TensorBlock
+	var blocks []tensor.Block
 	add := func(start, end, bytes int64, category string, iteration int, phase string) {
 		s.add("device", start, bytes)
 		if end != align.Never {
 			s.add("device", end, -bytes)
 		}
-		blocks = append(blocks, align.TensorBlock{Start: start, End: end, Bytes: bytes, Counted: bytes, Category: category, Iteration: iteration, Phase: phase})
+		blocks = append(blocks, tensor.Block{Start: start, End: end, Bytes: bytes, Counted: bytes, Category: category, Iteration: iteration, Phase: phase})
 		s.track.Blocks = append(s.track.Blocks, align.Block{Start: start, End: end, Bytes: bytes, Kind: "device", MemKind: "device"})
 	}
 	add(100*ms, align.Never, 300*mib, "parameter", -1, "model_init")
@@ -275,7 +276,7 @@ func TestDriverStack(t *testing.T) {
 	}
 	s.track.Blocks = append(s.track.Blocks, align.Block{Start: 200 * ms, End: align.Never, Bytes: 100 * mib, Kind: "device", MemKind: "device static"})
 	s.add("device", 200*ms, 100*mib)
-	s.track.Tensors = &align.Tensors{From: "driver", Blocks: blocks, Peak: align.Holding{Bytes: 800 * mib, ByCategory: []align.Share{{Name: "activation", Bytes: 500 * mib}, {Name: "parameter", Bytes: 300 * mib}}}}
+	s.track.Tensors = &tensor.Memory{From: "driver", Blocks: blocks, Peak: tensor.Holding{Bytes: 800 * mib, ByCategory: []tensor.Share{{Name: "activation", Bytes: 500 * mib}, {Name: "parameter", Bytes: 300 * mib}}}}
 	s.finish()
 	for i := range int64(4) {
 		s.iteration(int(i), (900+1000*i)*ms, (1900+1000*i)*ms, i == 0, false, phase{"forward", 1, (950 + 1000*i) * ms, (1700 + 1000*i) * ms})
@@ -428,12 +429,12 @@ func failing(t testing.TB, n int) *synth {
 	s := newSynth("oom.sqlite")
 	s.add("device", 1_000_000_000, int64(n*seg))
 	s.finish()
-	ten := &align.Tensors{From: "snapshot", Replay: r}
+	ten := &tensor.Memory{From: "snapshot", Replay: r}
 	for _, b := range r.Blocks {
-		ten.Blocks = append(ten.Blocks, align.TensorBlock{Start: b.Birth, End: b.Death, Address: b.Addr, Bytes: b.Requested, Counted: b.Counted, Category: "activation", Iteration: -1})
+		ten.Blocks = append(ten.Blocks, tensor.Block{Start: b.Birth, End: b.Death, Address: b.Addr, Bytes: b.Requested, Counted: b.Counted, Category: "activation", Iteration: -1})
 	}
 	for _, f := range r.Failures {
-		ten.Failures = append(ten.Failures, align.Holding{Time: f.Time, Request: f.Request, Cache: &align.Cache{Free: f.Free, LargestFree: f.LargestUsable, DeviceFree: f.DeviceFree}})
+		ten.Failures = append(ten.Failures, tensor.Holding{Time: f.Time, Request: f.Request, Cache: &tensor.Cache{Free: f.Free, LargestFree: f.LargestUsable, DeviceFree: f.DeviceFree}})
 	}
 	s.track.Tensors = ten
 	return s
@@ -470,12 +471,12 @@ func TestFailedRequest(t *testing.T) {
 func TestShelves(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 50 {
-		var segs []*align.MapSegment
+		var segs []*tensor.MapSegment
 		total := int64(0)
 		for i := range 1 + rng.IntN(80) {
 			size := mib << rng.IntN(9)
 			total += size
-			segs = append(segs, &align.MapSegment{Addr: uint64(i) << 40, Size: size})
+			segs = append(segs, &tensor.MapSegment{Addr: uint64(i) << 40, Size: size})
 		}
 		n := 1 + rng.IntN(15)
 		const w, gap = vg.Length(900), vg.Length(2)
@@ -484,7 +485,7 @@ func TestShelves(t *testing.T) {
 			t.Fatalf("round %d: %d rows of %d", round, len(rows), n)
 		}
 		placed := int64(0)
-		next := map[*align.MapSegment]int64{}
+		next := map[*tensor.MapSegment]int64{}
 		for _, row := range rows {
 			end := vg.Length(0)
 			for _, p := range row.parts {
@@ -516,12 +517,12 @@ func TestCategoryColors(t *testing.T) {
 		d := func(x, y int) int { return max(x-y, y-x) }
 		return d(light(a), light(b)) > 14 || d(int(a.B), int(b.B)) > 40
 	}
-	for i, x := range align.CategoryNames {
+	for i, x := range tensor.CategoryNames {
 		cx, ok := categoryColors[x]
 		if !ok {
 			t.Fatalf("%s has no colour", x)
 		}
-		for _, y := range align.CategoryNames[:i] {
+		for _, y := range tensor.CategoryNames[:i] {
 			if !far(cx, categoryColors[y]) {
 				t.Errorf("%s and %s look alike", x, y)
 			}
@@ -532,11 +533,11 @@ func TestCategoryColors(t *testing.T) {
 			}
 		}
 	}
-	if len(stackOrder) != len(align.CategoryNames) {
-		t.Errorf("%d categories are stacked in order, there are %d", len(stackOrder), len(align.CategoryNames))
+	if len(stackOrder) != len(tensor.CategoryNames) {
+		t.Errorf("%d categories are stacked in order, there are %d", len(stackOrder), len(tensor.CategoryNames))
 	}
 	seen := fmt.Sprint(stackOrder)
-	for _, name := range align.CategoryNames {
+	for _, name := range tensor.CategoryNames {
 		if !strings.Contains(seen, name) {
 			t.Errorf("%s has no place in the stack", name)
 		}

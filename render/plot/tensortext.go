@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -64,7 +65,7 @@ func (pic *picture) holdersText() string {
 		if pic.view.stack == "phase" {
 			s += ", by phase of birth"
 		}
-		if ten.From == "driver" {
+		if ten.From == tensor.ByDriver {
 			s = "Without a caching allocator the driver's blocks are the tensors. " + s
 		} else {
 			s += ", as requested"
@@ -78,7 +79,7 @@ func (pic *picture) holdersText() string {
 }
 
 // outsideText says what the driver handed out to others than PyTorch's allocator.
-func (pic *picture) outsideText(out *align.Outside) string {
+func (pic *picture) outsideText(out *tensor.Outside) string {
 	if out.Peak == 0 {
 		return "No traced memory lies outside PyTorch."
 	}
@@ -126,7 +127,7 @@ func (pic *picture) outsideText(out *align.Outside) string {
 	return s + "."
 }
 
-func takerCall(t *align.Taker) string {
+func takerCall(t *tensor.Taker) string {
 	if t.Call == "" {
 		return "a call that is not in the report"
 	}
@@ -134,7 +135,7 @@ func takerCall(t *align.Taker) string {
 }
 
 // takerPlace says in which iteration and phase, or range, a taker took its blocks.
-func (pic *picture) takerPlace(t *align.Taker) string {
+func (pic *picture) takerPlace(t *tensor.Taker) string {
 	switch {
 	case t.Iteration >= 0 && t.Iteration < len(pic.track.Iterations):
 		s := " in " + pic.named(&pic.track.Iterations[t.Iteration])

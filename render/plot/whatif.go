@@ -14,6 +14,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 )
 
@@ -27,7 +28,7 @@ var settingLooks = []struct {
 // WriteWhatIf draws what settings of the allocator would have reserved over time, a line a setting, over what tensors
 // hold. Of many settings it shows those that differ most. Of o it takes size, font and title. Formats, warnings and
 // errors are as Write has them.
-func WriteWhatIf(w io.Writer, format string, wi *align.WhatIf, o Options) (warnings []findings.Warning, err error) {
+func WriteWhatIf(w io.Writer, format string, wi *whatif.Comparison, o Options) (warnings []findings.Warning, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			warnings, err = nil, fmt.Errorf("plot: draw %s: %v", format, r)
@@ -63,7 +64,7 @@ func WriteWhatIf(w io.Writer, format string, wi *align.WhatIf, o Options) (warni
 // A settingsPicture is being drawn.
 type settingsPicture struct {
 	picture
-	wi      *align.WhatIf
+	wi      *whatif.Comparison
 	entries bool // the axis counts entries of the trace, not time
 }
 
@@ -183,7 +184,7 @@ func (pic *settingsPicture) finding() string {
 	return text
 }
 
-func settingLabel(s *align.Setting) string {
+func settingLabel(s *whatif.Setting) string {
 	if s.Conf == "" {
 		return "The default"
 	}
@@ -269,7 +270,7 @@ func (pic *settingsPicture) table(shown []int, x0, x1, y vg.Length) vg.Length {
 }
 
 // outcome says whether a setting runs on the card.
-func (pic *settingsPicture) outcome(s *align.Setting) string {
+func (pic *settingsPicture) outcome(s *whatif.Setting) string {
 	if s.Limited == nil || s.Limited.Failed == 0 {
 		return "runs through"
 	}
@@ -420,7 +421,7 @@ func near(a, b vg.Point, d vg.Length) bool {
 }
 
 // around are the lower and the higher of the levels just before an entry of the trace and just after it.
-func around(s *align.Setting, event int32) (low, high int64) {
+func around(s *whatif.Setting, event int32) (low, high int64) {
 	c := s.Curve
 	var before, after int64
 	for i := range c {
@@ -456,7 +457,7 @@ func (pic *settingsPicture) hidden(shown []int, k int) string {
 const hides = 200
 
 // apart is the largest difference between the levels of two settings, in bytes.
-func apart(s, t *align.Setting) int64 {
+func apart(s, t *whatif.Setting) int64 {
 	a, b := s.Curve, t.Curve
 	var x, y, most int64
 	for len(a) > 0 || len(b) > 0 {
@@ -505,7 +506,7 @@ func (pic *settingsPicture) timeAxis(a plotArea, axisY vg.Length) {
 }
 
 // reserved is the level of a setting as a curve.
-func (pic *settingsPicture) reserved(s *align.Setting) align.Curve {
+func (pic *settingsPicture) reserved(s *whatif.Setting) align.Curve {
 	c := align.Curve{Kind: "reserved", From: pic.view.from, To: pic.view.to}
 	for _, p := range s.Curve {
 		if p.Event < 0 {

@@ -6,6 +6,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 )
@@ -69,7 +70,7 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 	m.inferred(t)
 	if n := len(ten.Failures); n > 0 {
 		m.head(3, fmt.Sprintf("Requests that could not be served (%d)", n))
-		var caches []*align.Cache
+		var caches []*tensor.Cache
 		for i := range ten.Failures[max(n-textFailures, 0):] {
 			if c := ten.Failures[max(n-textFailures, 0)+i].Cache; c != nil {
 				caches = append(caches, c)
@@ -85,7 +86,7 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 	if ten.AtReserved != nil {
 		m.head(3, "Fragmentation of the cache")
 		m.line(wording.Markdown(phrase.Fragmentation(t)))
-		var list []*align.Cache
+		var list []*tensor.Cache
 		for i := range ten.Growth {
 			if c := &ten.Growth[i]; c.Misfit() {
 				list = append(list, c)
@@ -143,7 +144,7 @@ func (m *markdown) theory(t *align.Track) {
 	}
 }
 
-func (m *markdown) holding(h *align.Holding) {
+func (m *markdown) holding(h *tensor.Holding) {
 	m.begin(2, "By", "Name", "Blocks", "Bytes", "Share")
 	for _, g := range phrase.ShareGroups(h) {
 		for _, s := range topShares(g.Shares, textShares) {
@@ -152,7 +153,7 @@ func (m *markdown) holding(h *align.Holding) {
 	}
 }
 
-func (m *markdown) caches(rep *findings.Report, t *align.Track, list []*align.Cache) {
+func (m *markdown) caches(rep *findings.Report, t *align.Track, list []*tensor.Cache) {
 	m.begin(1, "In", "At", "Request", "Free", "Largest free", "Stuck", "Allocated", "Reserved", "Free on the card")
 	for _, c := range list {
 		device := ""

@@ -8,6 +8,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 )
@@ -163,7 +164,7 @@ func (p *printer) levelPhases(t *align.Track) {
 	p.inferred(t)
 }
 
-func (p *printer) categories(ten *align.Tensors) {
+func (p *printer) categories(ten *tensor.Memory) {
 	tab := &textTable{}
 	name := tab.add(column{head: "category", left: true, min: 8})
 	most := tab.add(column{head: "steady max"})
@@ -211,19 +212,19 @@ func (p *printer) theory(t *align.Track) {
 }
 
 // topShares are the largest parts, and one for the rest.
-func topShares(list []align.Share, n int) []align.Share {
+func topShares(list []tensor.Share, n int) []tensor.Share {
 	if len(list) <= n {
 		return list
 	}
-	rest := align.Share{Name: fmt.Sprintf("(%s others)", wording.Count(len(list)-n+1))}
+	rest := tensor.Share{Name: fmt.Sprintf("(%s others)", wording.Count(len(list)-n+1))}
 	for _, s := range list[n-1:] {
 		rest.Blocks += s.Blocks
 		rest.Bytes += s.Bytes
 	}
-	return append(append([]align.Share(nil), list[:n-1]...), rest)
+	return append(append([]tensor.Share(nil), list[:n-1]...), rest)
 }
 
-func (p *printer) holding(h *align.Holding) {
+func (p *printer) holding(h *tensor.Holding) {
 	for _, g := range phrase.ShareGroups(h) {
 		tab := &textTable{}
 		name := tab.add(column{head: "by " + g.By, left: true, min: 18})
@@ -252,7 +253,7 @@ func (p *printer) failures(rep *findings.Report, t *align.Track) {
 	if from > 0 {
 		p.para("  ", fmt.Sprintf("(the last %d; all are in --format json)", textFailures), dim)
 	}
-	var caches []*align.Cache
+	var caches []*tensor.Cache
 	for i := range ten.Failures[from:] {
 		if c := ten.Failures[from+i].Cache; c != nil {
 			caches = append(caches, c)
@@ -264,7 +265,7 @@ func (p *printer) failures(rep *findings.Report, t *align.Track) {
 	p.holding(last)
 }
 
-func (p *printer) caches(rep *findings.Report, t *align.Track, list []*align.Cache) {
+func (p *printer) caches(rep *findings.Report, t *align.Track, list []*tensor.Cache) {
 	tab := &textTable{}
 	at := tab.add(column{head: "at", rank: 5})
 	in := tab.add(column{head: "in", left: true, min: 16, rank: 2})
@@ -323,7 +324,7 @@ func (p *printer) outside(t *align.Track) {
 }
 
 // topTakers are the takers to show, and how many there are beside them. Static memory is always shown.
-func topTakers(o *align.Outside) (list []align.Taker, left int) {
+func topTakers(o *tensor.Outside) (list []tensor.Taker, left int) {
 	list = phrase.OutsideTakers(o)
 	left = max(len(o.Takers)-textTakers, 0)
 	return slices.Delete(list, len(o.Takers)-left, len(o.Takers)), left
@@ -332,7 +333,7 @@ func topTakers(o *align.Outside) (list []align.Taker, left int) {
 func (p *printer) fragmentation(rep *findings.Report, t *align.Track) {
 	ten := t.Tensors
 	p.para("  ", phrase.Fragmentation(t))
-	var list []*align.Cache
+	var list []*tensor.Cache
 	for i := range ten.Growth {
 		if c := &ten.Growth[i]; c.Misfit() {
 			list = append(list, c)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 )
@@ -178,8 +179,8 @@ func (e *encoder) tensors(t *align.Track) {
 	}
 }
 
-func tensorsOf(t *align.Track, ten *align.Tensors) tensorsJSON {
-	out := tensorsJSON{From: ten.From, Conf: nonEmpty(ten.Conf), Blocks: len(ten.Blocks), Peak: holdingOf(t, &ten.Peak),
+func tensorsOf(t *align.Track, ten *tensor.Memory) tensorsJSON {
+	out := tensorsJSON{From: string(ten.From), Conf: nonEmpty(ten.Conf), Blocks: len(ten.Blocks), Peak: holdingOf(t, &ten.Peak),
 		AtReserved: cacheOf(t, ten.AtReserved), Failures: []holdingJSON{}, Growth: []cacheJSON{}}
 	if c := ten.Clock; c != nil {
 		out.Clock = &clockJSON{c.Offset, c.Spread, c.Matched, c.Segments}
@@ -200,12 +201,12 @@ func tensorsOf(t *align.Track, ten *align.Tensors) tensorsJSON {
 	return out
 }
 
-func holdingOf(t *align.Track, h *align.Holding) holdingJSON {
+func holdingOf(t *align.Track, h *tensor.Holding) holdingJSON {
 	return holdingJSON{Time: h.Time, Iteration: iterationName(t, h.Iteration), Phase: nonEmpty(h.Phase), Bytes: h.Bytes, Request: nonZero(h.Request),
 		ByFrame: sharesOf(h.ByFrame), ByPhase: sharesOf(h.ByPhase), ByCategory: sharesOf(h.ByCategory), Cache: cacheOf(t, h.Cache)}
 }
 
-func sharesOf(list []align.Share) []shareJSON {
+func sharesOf(list []tensor.Share) []shareJSON {
 	out := []shareJSON{}
 	for i, s := range list {
 		if i == maxTops {
@@ -221,7 +222,7 @@ func sharesOf(list []align.Share) []shareJSON {
 	return out
 }
 
-func cacheOf(t *align.Track, c *align.Cache) *cacheJSON {
+func cacheOf(t *align.Track, c *tensor.Cache) *cacheJSON {
 	if c == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 )
@@ -20,7 +20,7 @@ const (
 )
 
 // WriteWhatIf writes a comparison of settings for a terminal of so many columns (0 for 80), as WriteText does.
-func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
+func WriteWhatIf(w io.Writer, wi *whatif.Comparison, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.para("", wi.Snapshot, bold)
 	s := fmt.Sprintf("device %d, %s allocations", wi.Device, wording.Count(wi.Allocations))
@@ -72,7 +72,7 @@ func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
 func number(i int) string { return "#" + strconv.Itoa(i+1) }
 
 // order says how the rows are sorted, and what their figures are about.
-func (p *printer) order(wi *align.WhatIf) {
+func (p *printer) order(wi *whatif.Comparison) {
 	switch {
 	case wi.Ranked && wi.Capacity > 0:
 		p.para("  ", fmt.Sprintf("Order: those that run through on %s, by peak reserved; then those that stop, by the smallest card on which they would run, however many requests fail.", wording.Bytes(wi.Capacity)), dim)
@@ -92,41 +92,41 @@ func (p *printer) order(wi *align.WhatIf) {
 
 // settings has a row for each. Where names would take the place of figures that matter, each name has a line of its own
 // above them.
-func (p *printer) settings(wi *align.WhatIf) {
+func (p *printer) settings(wi *whatif.Comparison) {
 	rows := len(wi.Settings)
 	room, limit := "", ""
 	if wi.Capacity > 0 {
 		room, limit = "with room enough", "on "+wording.Bytes(wi.Capacity)
 	}
 	figures := func(tab *textTable) {
-		each := func(c column, cell func(s *align.Setting) string) {
+		each := func(c column, cell func(s *whatif.Setting) string) {
 			col := tab.add(c)
 			for i := range rows {
 				col.cells = append(col.cells, cell(&wi.Settings[i]))
 			}
 		}
-		size := func(of func(s *align.Setting) int64) func(s *align.Setting) string {
-			return func(s *align.Setting) string { return wording.Bytes(of(s)) }
+		size := func(of func(s *whatif.Setting) int64) func(s *whatif.Setting) string {
+			return func(s *whatif.Setting) string { return wording.Bytes(of(s)) }
 		}
-		each(column{head: "peak reserved", over: room}, size(func(s *align.Setting) int64 { return s.PeakReserved }))
-		each(column{head: "range", over: room, left: true, rank: 5}, func(s *align.Setting) string {
+		each(column{head: "peak reserved", over: room}, size(func(s *whatif.Setting) int64 { return s.PeakReserved }))
+		each(column{head: "range", over: room, left: true, rank: 5}, func(s *whatif.Setting) string {
 			if s.ReservedRange[0] == s.ReservedRange[1] {
 				return ""
 			}
 			return wording.Bytes(s.ReservedRange[0]) + " to " + wording.Bytes(s.ReservedRange[1])
 		})
-		each(column{head: "peak allocated", over: room, rank: 7}, size(func(s *align.Setting) int64 { return s.PeakAllocated }))
-		each(column{head: cacheAtPeak, over: room, rank: 4}, size(func(s *align.Setting) int64 { return s.CacheAtPeak }))
-		each(column{head: "largest gap", over: room, rank: 6}, size(func(s *align.Setting) int64 { return s.LargestGap }))
-		each(column{head: "segments", over: room, rank: 9}, func(s *align.Setting) string { return wording.Count(s.Segments) })
-		each(column{head: "cudaMallocs", over: room, rank: 8}, func(s *align.Setting) string { return wording.Count(s.CUDAMallocs) })
-		each(column{head: failedHead, over: limit, rank: 2}, func(s *align.Setting) string {
+		each(column{head: "peak allocated", over: room, rank: 7}, size(func(s *whatif.Setting) int64 { return s.PeakAllocated }))
+		each(column{head: cacheAtPeak, over: room, rank: 4}, size(func(s *whatif.Setting) int64 { return s.CacheAtPeak }))
+		each(column{head: "largest gap", over: room, rank: 6}, size(func(s *whatif.Setting) int64 { return s.LargestGap }))
+		each(column{head: "segments", over: room, rank: 9}, func(s *whatif.Setting) string { return wording.Count(s.Segments) })
+		each(column{head: "cudaMallocs", over: room, rank: 8}, func(s *whatif.Setting) string { return wording.Count(s.CUDAMallocs) })
+		each(column{head: failedHead, over: limit, rank: 2}, func(s *whatif.Setting) string {
 			if s.Limited == nil {
 				return ""
 			}
 			return wording.Count(s.Limited.Failed)
 		})
-		each(column{head: cardHead, rank: 1}, size(func(s *align.Setting) int64 { return s.SmallestCard }))
+		each(column{head: cardHead, rank: 1}, size(func(s *whatif.Setting) int64 { return s.SmallestCard }))
 	}
 	tab := &textTable{}
 	no := tab.add(column{head: "#"})
@@ -169,7 +169,7 @@ const (
 )
 
 // limits says which settings run on the card that was asked for, and where the others stop.
-func (p *printer) limits(wi *align.WhatIf) {
+func (p *printer) limits(wi *whatif.Comparison) {
 	if wi.Capacity == 0 {
 		return
 	}
@@ -225,7 +225,7 @@ func (p *printer) limits(wi *align.WhatIf) {
 }
 
 // apart says where settings differ from the one that the program ran with: all, or of many those that stand for them.
-func (p *printer) apart(wi *align.WhatIf) {
+func (p *printer) apart(wi *whatif.Comparison) {
 	if len(wi.Settings) < 2 {
 		return
 	}
@@ -276,7 +276,7 @@ func (p *printer) apart(wi *align.WhatIf) {
 }
 
 // placeHead is the word between what happens and where: a phase it happens in, a time it happens at.
-func placeHead(wi *align.WhatIf) string {
+func placeHead(wi *whatif.Comparison) string {
 	if wi.Track == nil {
 		return "at"
 	}
@@ -284,14 +284,14 @@ func placeHead(wi *align.WhatIf) string {
 }
 
 // places explains the places that a comparison without a report names.
-func (p *printer) places(wi *align.WhatIf) {
+func (p *printer) places(wi *whatif.Comparison) {
 	if wi.Track != nil {
 		return
 	}
 	some, after := false, false
 	for i := range wi.Settings {
 		s := &wi.Settings[i]
-		var at []*align.Moment
+		var at []*whatif.Moment
 		if s.First != nil {
 			at = append(at, &s.First.Moment, &s.Most.Moment)
 		}
@@ -318,7 +318,7 @@ func (p *printer) places(wi *align.WhatIf) {
 }
 
 // byIteration compares the highest reserved level of each iteration.
-func (p *printer) byIteration(wi *align.WhatIf) {
+func (p *printer) byIteration(wi *whatif.Comparison) {
 	if wi.Track == nil || len(wi.Track.Iterations) == 0 || !wi.Timed {
 		return
 	}
@@ -348,7 +348,7 @@ func (p *printer) byIteration(wi *align.WhatIf) {
 }
 
 // settingNotes writes what is to be said about single settings, each sentence once; with dry it says whether there is any.
-func (p *printer) settingNotes(wi *align.WhatIf, dry bool) bool {
+func (p *printer) settingNotes(wi *whatif.Comparison, dry bool) bool {
 	var texts []string
 	where := map[string][]string{}
 	for i := range wi.Settings {

@@ -3,11 +3,11 @@ package summary
 import (
 	"io"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 )
 
 // WriteWhatIfCSV writes a row for each setting, with a header, as WriteCSV does. The error is the writer's.
-func WriteWhatIfCSV(w io.Writer, wi *align.WhatIf) error {
+func WriteWhatIfCSV(w io.Writer, wi *whatif.Comparison) error {
 	t := &csvTable{out: output{w: w}}
 	for _, h := range []string{"snapshot", "device", "conf", "recorded", "default", "peak_reserved_bytes",
 		"peak_reserved_low_bytes", "peak_reserved_high_bytes", "peak_allocated_bytes", "largest_gap_bytes", "segments",
@@ -58,7 +58,7 @@ func WriteWhatIfCSV(w io.Writer, wi *align.WhatIf) error {
 }
 
 // moment writes iteration, phase and line of a place in the program.
-func (t *csvTable) moment(wi *align.WhatIf, m *align.Moment) {
+func (t *csvTable) moment(wi *whatif.Comparison, m *whatif.Moment) {
 	if wi.Track == nil {
 		t.empty()
 	} else if it := wi.Track.IterationAt(m.Iteration); it != nil {

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"nsysmem/align"
+	"nsysmem/align/whatif"
 )
 
 // WhatIfSchema names the layout of WriteWhatIfJSON's output. Fields may be added to it, none is renamed or removed.
@@ -15,7 +16,7 @@ const whatIfListed = 20
 // WriteWhatIfJSON writes a comparison of settings as one JSON object in the layout WhatIfSchema. Bytes and nanoseconds
 // are integers, times are on the report's clock, or since the trace began without a report. What is unknown is null. The
 // error is the writer's.
-func WriteWhatIfJSON(w io.Writer, wi *align.WhatIf) error {
+func WriteWhatIfJSON(w io.Writer, wi *whatif.Comparison) error {
 	e := &whatIfEncoder{encoder{out: output{w: w}}, wi}
 	e.raw("{\"schema\":")
 	e.text(WhatIfSchema)
@@ -54,7 +55,7 @@ func WriteWhatIfJSON(w io.Writer, wi *align.WhatIf) error {
 
 type whatIfEncoder struct {
 	encoder
-	wi *align.WhatIf
+	wi *whatif.Comparison
 }
 
 func (e *whatIfEncoder) texts(list []string) {
@@ -118,13 +119,13 @@ func (e *whatIfEncoder) setting(i int) {
 }
 
 // moment writes where in the program something is.
-func (e *whatIfEncoder) moment(m *align.Moment) {
+func (e *whatIfEncoder) moment(m *whatif.Moment) {
 	e.raw("{")
 	e.place(m)
 	e.raw("}")
 }
 
-func (e *whatIfEncoder) place(m *align.Moment) {
+func (e *whatIfEncoder) place(m *whatif.Moment) {
 	e.raw(`"event":`)
 	e.int(int64(m.Event))
 	e.key("time_ns")
@@ -150,7 +151,7 @@ func (e *whatIfEncoder) iteration(place int) *align.Iteration {
 	return e.wi.Track.IterationAt(place)
 }
 
-func (e *whatIfEncoder) apart(a *align.Apart) {
+func (e *whatIfEncoder) apart(a *whatif.Apart) {
 	if a == nil {
 		e.raw("null")
 		return
@@ -162,7 +163,7 @@ func (e *whatIfEncoder) apart(a *align.Apart) {
 	e.raw("}")
 }
 
-func (e *whatIfEncoder) limits(l *align.Limits) {
+func (e *whatIfEncoder) limits(l *whatif.Limits) {
 	if l == nil {
 		e.raw("null")
 		return

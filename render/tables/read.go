@@ -19,7 +19,7 @@ func (c Cell) Read() string {
 		return "≥ " + c.Read()
 	}
 	switch c.Unit {
-	case ID:
+	case ID, Small:
 		return strconv.FormatInt(c.Int, 10)
 	case Count, Whole, WholeNS:
 		return wording.Count(c.Int)

@@ -98,13 +98,13 @@ var steps = append([]Column[*Step]{
 	{Key: "device", Head: "device", Unit: ID, Int: func(s *Step) int64 { return s.Track.Device }},
 	{Key: "device_name", Text: func(s *Step) string { return s.Track.DeviceName }},
 	{Key: "iteration", Head: "iteration", Unit: ID, Int: func(s *Step) int64 { return int64(s.Iteration.Index) }},
-	{Key: "iteration_name", Head: "name", Text: func(s *Step) string { return s.Iteration.Name }},
+	{Key: "iteration_name", Head: "name", Distinct: true, Text: func(s *Step) string { return s.Iteration.Name }},
 	{Key: "warmup", Unit: Flag, Int: func(s *Step) int64 { return one(s.Iteration.Warmup) }},
 	{Key: "truncated", Unit: Flag, Int: func(s *Step) int64 { return one(s.Iteration.Truncated) }},
 	{Key: "flags", Head: "flags", Text: func(s *Step) string { return phrase.Flags(s.Iteration) }},
 	{Key: "path", Head: "phase", Text: (*Step).phasePath},
 	{Key: "name", Text: func(s *Step) string { return s.Phase.Name }, Known: (*Step).isPhase},
-	{Key: "depth", Head: "depth", Unit: ID, Int: (*Step).depth},
+	{Key: "depth", Head: "depth", Unit: Small, Int: (*Step).depth},
 	{Key: "calls", Head: "calls", Unit: Count, Int: (*Step).calls},
 	{Key: "from", Head: "from", Unit: Origin, Int: func(s *Step) int64 { return one(s.inferred()) }},
 	{Key: "annotated", Unit: Origin, Int: func(s *Step) int64 { return one(s.isPhase() && s.Phase.Inferred) }},
@@ -132,7 +132,8 @@ const (
 		"memsets, memset_bytes, memset_ns, api_calls, api_alloc_ns, api_free_ns, api_sync_ns"
 	parquetFigures = "start_bytes, end_bytes, net_bytes, peak_bytes, peak_at_ns, need_bytes, " +
 		"allocs, alloc_bytes, frees, free_bytes, failed_allocs, " +
-		"kernels, kernel_ns, busy_ns, graphs, graph_ns, h2d_bytes, d2h_bytes, d2d_bytes, memcpy_ns, memset_bytes, " +
+		workInParquet
+	workInParquet = "kernels, kernel_ns, busy_ns, graphs, graph_ns, h2d_bytes, d2h_bytes, d2d_bytes, memcpy_ns, memset_bytes, " +
 		"api_alloc_ns, api_free_ns, api_sync_ns, api_calls, copies"
 )
 

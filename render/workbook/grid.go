@@ -1,13 +1,19 @@
 package workbook
 
-import "nsysmem/render/tables"
+import (
+	"slices"
+
+	"nsysmem/render/tables"
+)
 
 // formats of the units. Cells of MiB and ms hold the exact bytes and nanoseconds under the decimals shown.
 var unitFormats = map[tables.Unit]format{
-	tables.Words: asText, tables.Long: asLong, tables.ID: asID, tables.Count: asCount, tables.Bytes: asMiB, tables.Change: asChange,
+	tables.Words: asText, tables.Long: asLong, tables.ID: asID, tables.Small: asID, tables.Count: asCount, tables.Bytes: asMiB, tables.Change: asChange,
 	tables.Whole: asCount, tables.Time: asTime, tables.Short: asTime, tables.WholeNS: asCount, tables.Percent: asMiB, tables.Ratio: asMiB, tables.Rate: asMiB,
 	tables.Flag: asText, tables.Origin: asText, tables.Address: asAddress,
 }
+
+func shaded(h tables.Head) bool { return h.Shade }
 
 // origins are the words for a cell of tables.Origin, by its number.
 var origins = [2]string{"NVTX", "inferred"}
@@ -17,6 +23,13 @@ func (t table) of(g tables.Grid) *table {
 	t.n = g.Rows
 	for _, h := range g.Heads {
 		t.cols = append(t.cols, column{head: h.Text, as: unitFormats[h.Unit], bar: h.Bar})
+	}
+	if first := slices.IndexFunc(g.Heads, shaded); first >= 0 {
+		last := len(g.Heads) - 1
+		for !g.Heads[last].Shade {
+			last--
+		}
+		t.scales = append(t.scales, scale{first: first, last: last})
 	}
 	var cells []tables.Cell
 	t.fill = func(i int, r *row) {

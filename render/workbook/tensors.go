@@ -6,6 +6,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/render/phrase"
 )
 
@@ -94,7 +95,7 @@ func (r *row) stream(s uint64) {
 	r.int(int64(s))
 }
 
-func tensorsOf(t *align.Track) []align.TensorBlock {
+func tensorsOf(t *align.Track) []tensor.Block {
 	if t.Tensors == nil {
 		return nil
 	}
@@ -147,8 +148,8 @@ func tensorsTable(rep *findings.Report) *table {
 			default:
 				r.none()
 			}
-			if k.Frame == "" && t.Tensors.From == "snapshot" {
-				r.text(align.NoFrame)
+			if k.Frame == "" && t.Tensors.From == tensor.BySnapshot {
+				r.text(tensor.NoFrame)
 			} else {
 				r.text(k.Frame)
 			}
@@ -173,15 +174,15 @@ const (
 type categoryRow struct {
 	t      *align.Track
 	name   string
-	use    *align.CategoryUse // nil where it was not measured or has no blocks
-	beside *phrase.Beside     // nil where theory has nothing of it
+	use    *tensor.CategoryUse // nil where it was not measured or has no blocks
+	beside *phrase.Beside      // nil where theory has nothing of it
 }
 
 // categoryRows are those of one track.
 func categoryRows(t *align.Track) []categoryRow {
 	var out []categoryRow
 	beside := phrase.BesideTheory(t)
-	for _, name := range align.CategoryNames {
+	for _, name := range tensor.CategoryNames {
 		row := categoryRow{t: t, name: name}
 		if t.Tensors != nil {
 			for i := range t.Tensors.Categories {
@@ -219,7 +220,7 @@ func categoriesTable(rep *findings.Report) *table {
 			known, b := k.t.Tensors != nil, k.beside
 			use := k.use
 			if use == nil {
-				use = &align.CategoryUse{}
+				use = &tensor.CategoryUse{}
 			}
 			if b == nil {
 				b = &phrase.Beside{}
@@ -247,9 +248,9 @@ func holdersTable(rep *findings.Report) *table {
 	type part struct {
 		t     *align.Track
 		when  string
-		h     *align.Holding
+		h     *tensor.Holding
 		by    string
-		share *align.Share
+		share *tensor.Share
 	}
 	var all []part
 	for _, t := range rep.Tracks {
@@ -257,7 +258,7 @@ func holdersTable(rep *findings.Report) *table {
 		if ten == nil {
 			continue
 		}
-		add := func(when string, h *align.Holding) {
+		add := func(when string, h *tensor.Holding) {
 			for _, g := range phrase.ShareGroups(h) {
 				for i := range g.Shares {
 					all = append(all, part{t, when, h, g.By, &g.Shares[i]})
@@ -303,7 +304,7 @@ func fragmentationTable(rep *findings.Report) *table {
 	type state struct {
 		t    *align.Track
 		when string
-		c    *align.Cache
+		c    *tensor.Cache
 	}
 	var all []state
 	for _, t := range rep.Tracks {
@@ -363,7 +364,7 @@ func fragmentationTable(rep *findings.Report) *table {
 
 // outsideTable has who took device memory beside PyTorch's allocator.
 func outsideTable(rep *findings.Report) *table {
-	takers := make(map[*align.Track][]align.Taker)
+	takers := make(map[*align.Track][]tensor.Taker)
 	for _, t := range rep.Tracks {
 		if t.Tensors != nil && t.Tensors.Outside != nil {
 			takers[t] = phrase.OutsideTakers(t.Tensors.Outside)

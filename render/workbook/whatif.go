@@ -3,12 +3,12 @@ package workbook
 import (
 	"strings"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/render/phrase"
 )
 
 // whatIf adds the sheets that compare settings of the allocator, behind all others; none where nothing was compared.
-func (b *book) whatIf(list []*align.WhatIf) error {
+func (b *book) whatIf(list []*whatif.Comparison) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -19,7 +19,7 @@ func (b *book) whatIf(list []*align.WhatIf) error {
 }
 
 // whatIfTrack takes the columns that say whose settings a row is about.
-func (r *row) whatIfTrack(w *align.WhatIf) {
+func (r *row) whatIfTrack(w *whatif.Comparison) {
 	if w.Track == nil {
 		r.none()
 		r.int(int64(w.Device))
@@ -28,9 +28,9 @@ func (r *row) whatIfTrack(w *align.WhatIf) {
 	r.track(w.Track)
 }
 
-func whatIfTable(list []*align.WhatIf) *table {
+func whatIfTable(list []*whatif.Comparison) *table {
 	type line struct {
-		w *align.WhatIf
+		w *whatif.Comparison
 		i int
 	}
 	var lines []line
@@ -79,7 +79,7 @@ func whatIfTable(list []*align.WhatIf) *table {
 				r.none()
 			}
 			r.text(phrase.Moment(w, &s.Peak))
-			for _, a := range []*align.Apart{s.First, s.Most} {
+			for _, a := range []*whatif.Apart{s.First, s.Most} {
 				if a == nil {
 					r.none()
 					r.none()
@@ -100,11 +100,11 @@ func whatIfTable(list []*align.WhatIf) *table {
 }
 
 // whatIfIterations has a row for each iteration and, for each setting, a column with the highest reserved level in it.
-func whatIfIterations(list []*align.WhatIf) *table {
+func whatIfIterations(list []*whatif.Comparison) *table {
 	var confs []string
 	at := map[string]int{}
 	type line struct {
-		w *align.WhatIf
+		w *whatif.Comparison
 		i int
 	}
 	var lines []line

@@ -1,4 +1,4 @@
-package align
+package tensor
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ func libraryFile(file string) bool {
 	return false
 }
 
-// frameOf is the line of the program that a stack comes from: the innermost Python frame outside of installed packages,
+// Frame is the line of the program that a stack comes from: the innermost Python frame outside of installed packages,
 // else the innermost Python frame. Folders are cut off, for they name users.
-func frameOf(stack []torchmem.Frame) string {
+func Frame(stack []torchmem.Frame) string {
 	pick := -1
 	for i := range stack {
 		if !strings.HasSuffix(stack[i].File, ".py") {

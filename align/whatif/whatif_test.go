@@ -1,22 +1,32 @@
-package align
+package whatif
 
 import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"nsysmem/align"
 	"nsysmem/internal/fixture"
 	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
 	"nsysmem/torchmem/allocator"
 )
 
+// root is the way to the repository.
+const root = "../.."
+
 func unpackSnapshot(t testing.TB, name string) *torchmem.Snapshot {
 	t.Helper()
-	f, err := os.Open(fixture.Unpack(t, "..", name))
+	return readSnapshot(t, fixture.Unpack(t, root, name))
+}
+
+func readSnapshot(t testing.TB, path string) *torchmem.Snapshot {
+	t.Helper()
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,15 +39,15 @@ func unpackSnapshot(t testing.TB, name string) *torchmem.Snapshot {
 }
 
 // growTrack is a run whose images grow from step to step, so that the cache fragments, joined with its snapshot.
-func growTrack(t testing.TB) (*torchmem.Snapshot, *Track) {
+func growTrack(t testing.TB) (*torchmem.Snapshot, *align.Track) {
 	t.Helper()
 	snap := unpackSnapshot(t, "unet_grow.snapshot.pickle")
-	db, err := nsysdb.Open(fixture.Unpack(t, "..", "unet_grow.sqlite"))
+	db, err := nsysdb.Open(fixture.Unpack(t, root, "unet_grow.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	rep, err := Analyze(context.Background(), db, Options{Snapshot: snap, Spans: true})
+	rep, err := align.Analyze(context.Background(), db, align.Options{Snapshot: snap, Spans: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,18 +57,20 @@ func growTrack(t testing.TB) (*torchmem.Snapshot, *Track) {
 	return snap, rep.Tracks[0]
 }
 
-func simulate(t testing.TB, o WhatIfOptions) *WhatIf {
+func abs(v int64) int64 { return max(v, -v) }
+
+func simulate(t testing.TB, o Options) *Comparison {
 	t.Helper()
-	w, err := SimulateSettings(context.Background(), o)
+	w, err := Compare(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkWhatIf(t, w)
+	check(t, w)
 	return w
 }
 
-// checkWhatIf are the laws of a comparison.
-func checkWhatIf(t testing.TB, w *WhatIf) {
+// check are the laws of a comparison.
+func check(t testing.TB, w *Comparison) {
 	t.Helper()
 	def, rec := 0, 0
 	base := &w.Settings[w.Base()]
@@ -119,8 +131,8 @@ func checkWhatIf(t testing.TB, w *WhatIf) {
 	}
 }
 
-// TestWhatIfTruth compares with what PyTorch itself reserved in runs of the same programs under the other settings.
-func TestWhatIfTruth(t *testing.T) {
+// TestTruth compares with what PyTorch itself reserved in runs of the same programs under the other settings.
+func TestTruth(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		file     string
@@ -137,7 +149,7 @@ func TestWhatIfTruth(t *testing.T) {
 		{"seq_0.snapshot.pickle", 150109880320, map[string]int64{"per_process_memory_fraction:0.0185": 2730491904,
 			"garbage_collection_threshold:0.8,per_process_memory_fraction:0.0185": 2707423232}},
 	} {
-		o := WhatIfOptions{Snapshot: unpackSnapshot(t, c.file), Name: c.file, Device: -1, Capacity: c.capacity}
+		o := Options{Snapshot: unpackSnapshot(t, c.file), Name: c.file, Device: -1, Capacity: c.capacity}
 		for conf := range c.want {
 			if conf != "" {
 				o.Confs = append(o.Confs, conf)
@@ -173,11 +185,11 @@ func TestWhatIfTruth(t *testing.T) {
 	}
 }
 
-// TestWhatIfQuestion asks the question that starts most of this work: enough is free, and yet the request fails.
-func TestWhatIfQuestion(t *testing.T) {
+// TestQuestion asks the question that starts most of this work: enough is free, and yet the request fails.
+func TestQuestion(t *testing.T) {
 	t.Parallel()
 	snap, track := growTrack(t)
-	o := WhatIfOptions{Snapshot: snap, Name: "unet_grow", Track: track, Confs: []string{"expandable_segments:True"}}
+	o := Options{Snapshot: snap, Name: "unet_grow", Track: track, Confs: []string{"expandable_segments:True"}}
 	w := simulate(t, o)
 	def, exp := &w.Settings[0], &w.Settings[1]
 	if !def.IsDefault || !def.IsRecorded || exp.SmallestCard >= def.SmallestCard || w.Outside != track.Tensors.Outside.Peak+track.Tensors.Outside.Static || w.Outside < 50696 {
@@ -213,20 +225,20 @@ func TestWhatIfQuestion(t *testing.T) {
 		}
 	}
 	o.Capacity = w.Outside
-	if _, err := SimulateSettings(context.Background(), o); err == nil {
+	if _, err := Compare(context.Background(), o); err == nil {
 		t.Error("a card that others fill")
 	}
 }
 
-// TestWhatIfIterations compares with the level that the recorded run itself had in each iteration.
-func TestWhatIfIterations(t *testing.T) {
+// TestIterations compares with the level that the recorded run itself had in each iteration.
+func TestIterations(t *testing.T) {
 	t.Parallel()
 	snap, track := growTrack(t)
-	w := simulate(t, WhatIfOptions{Snapshot: snap, Track: track, Sweep: true})
+	w := simulate(t, Options{Snapshot: snap, Track: track, Sweep: true})
 	base := &w.Settings[w.Base()]
 	for i := range track.Iterations {
 		it := &track.Iterations[i]
-		k := slices.IndexFunc(it.Other, func(u LevelUse) bool { return u.Level == "reserved" })
+		k := slices.IndexFunc(it.Other, func(u align.LevelUse) bool { return u.Level == "reserved" })
 		if k < 0 || base.Iterations[i] != it.Other[k].Peak {
 			t.Errorf("%s: %d bytes, the run had %+v", it.Name, base.Iterations[i], it.Other)
 		}
@@ -253,11 +265,11 @@ func TestWhatIfIterations(t *testing.T) {
 	}
 }
 
-// TestWhatIfRank puts those that run first.
-func TestWhatIfRank(t *testing.T) {
+// TestRank puts those that run first.
+func TestRank(t *testing.T) {
 	t.Parallel()
 	snap, track := growTrack(t)
-	w := simulate(t, WhatIfOptions{Snapshot: snap, Track: track, Sweep: true, Capacity: 4608 << 20})
+	w := simulate(t, Options{Snapshot: snap, Track: track, Sweep: true, Capacity: 4608 << 20})
 	failed := false
 	for i := range w.Settings {
 		if f := w.Settings[i].Failed() > 0; failed && !f {
@@ -284,10 +296,10 @@ func TestWhatIfRank(t *testing.T) {
 	}
 }
 
-// TestWhatIfAlone names lines and times where there is no report.
-func TestWhatIfAlone(t *testing.T) {
+// TestAlone names lines and times where there is no report.
+func TestAlone(t *testing.T) {
 	t.Parallel()
-	w := simulate(t, WhatIfOptions{Snapshot: unpackSnapshot(t, "seq_0.snapshot.pickle"), Name: "seq_0", Device: 0, Sweep: true, Capacity: 2400 << 20})
+	w := simulate(t, Options{Snapshot: unpackSnapshot(t, "seq_0.snapshot.pickle"), Name: "seq_0", Device: 0, Sweep: true, Capacity: 2400 << 20})
 	for i := range w.Settings {
 		s := &w.Settings[i]
 		if !strings.Contains(s.Peak.Frame, "train.py:") || s.Peak.Iteration != -1 || s.Peak.Time <= 0 || s.Peak.Time > w.To {
@@ -302,10 +314,10 @@ func TestWhatIfAlone(t *testing.T) {
 	}
 }
 
-func TestWhatIfRows(t *testing.T) {
+func TestRows(t *testing.T) {
 	t.Parallel()
 	snap := unpackSnapshot(t, "unet_grow.snapshot.pickle")
-	w := simulate(t, WhatIfOptions{Snapshot: snap, Device: -1, Confs: []string{"max_split_size_mb:64", " max_split_size_mb:64", "", "expandable_segments:False"}})
+	w := simulate(t, Options{Snapshot: snap, Device: -1, Confs: []string{"max_split_size_mb:64", " max_split_size_mb:64", "", "expandable_segments:False"}})
 	var got []string
 	for i := range w.Settings {
 		got = append(got, w.Settings[i].Conf)
@@ -316,19 +328,19 @@ func TestWhatIfRows(t *testing.T) {
 	if w.Settings[2].First != nil {
 		t.Error("the default differs from itself")
 	}
-	for _, o := range []WhatIfOptions{{Snapshot: snap, Device: 1}, {Snapshot: snap, Device: -1, Confs: []string{"nonsense:1"}}, {Snapshot: &torchmem.Snapshot{}, Device: -1},
-		{Snapshot: snap, Track: &Track{}}, {Snapshot: &torchmem.Snapshot{Segments: []torchmem.Segment{{Addr: 1 << 30, Size: 2 << 20}}}, Device: -1}} {
-		if _, err := SimulateSettings(context.Background(), o); err == nil {
+	for _, o := range []Options{{Snapshot: snap, Device: 1}, {Snapshot: snap, Device: -1, Confs: []string{"nonsense:1"}}, {Snapshot: &torchmem.Snapshot{}, Device: -1},
+		{Snapshot: snap, Track: &align.Track{}}, {Snapshot: &torchmem.Snapshot{Segments: []torchmem.Segment{{Addr: 1 << 30, Size: 2 << 20}}}, Device: -1}} {
+		if _, err := Compare(context.Background(), o); err == nil {
 			t.Errorf("no error for %+v", o)
 		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := SimulateSettings(ctx, WhatIfOptions{Snapshot: snap, Device: -1, Sweep: true}); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := Compare(ctx, Options{Snapshot: snap, Device: -1, Sweep: true}); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	calls := 0
-	if _, err := SimulateSettings(context.Background(), WhatIfOptions{Snapshot: snap, Device: -1, Capacity: 8 << 30, Progress: func(done, total int) {
+	if _, err := Compare(context.Background(), Options{Snapshot: snap, Device: -1, Capacity: 8 << 30, Progress: func(done, total int) {
 		if calls++; done != calls || total != 2 {
 			t.Errorf("%d of %d at call %d", done, total, calls)
 		}
@@ -337,16 +349,17 @@ func TestWhatIfRows(t *testing.T) {
 	}
 }
 
-// TestWhatIfOthers holds the laws on every snapshot at hand.
-func TestWhatIfOthers(t *testing.T) {
+// TestOthers holds the laws on every snapshot at hand.
+func TestOthers(t *testing.T) {
 	t.Parallel()
-	for _, file := range exports(t) {
-		snap := readSnapshot(t, file)
-		if snap == nil {
+	for _, file := range fixture.Files(t, root, "*.sqlite") {
+		path := fixture.Find(t, root, strings.TrimSuffix(filepath.Base(file), ".sqlite")+".snapshot.pickle")
+		if path == "" {
 			continue
 		}
+		snap := readSnapshot(t, path)
 		for _, d := range snap.Devices() {
-			w := simulate(t, WhatIfOptions{Snapshot: snap, Name: file, Device: d, Sweep: true})
+			w := simulate(t, Options{Snapshot: snap, Name: file, Device: d, Sweep: true})
 			if w.Measured != w.Settings[w.Base()].PeakReserved {
 				t.Errorf("%s device %d: the trace says %d, the model %d", file, d, w.Measured, w.Settings[w.Base()].PeakReserved)
 			}

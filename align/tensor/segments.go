@@ -1,4 +1,4 @@
-package align
+package tensor
 
 import "nsysmem/torchmem"
 
@@ -17,30 +17,30 @@ const (
 
 // MapAt is the map of segments and blocks at a time of the report, events at that very time included, by address; nil
 // without a snapshot. MapBlock.Block is a place in Blocks.
-func (t *Tensors) MapAt(at int64) []MapSegment {
-	if t.Replay == nil {
+func (m *Memory) MapAt(at int64) []MapSegment {
+	if m.Replay == nil {
 		return nil
 	}
-	return t.Replay.StateAt(t.Replay.EventAt(at + t.Shift + 1))
+	return m.Replay.StateAt(m.Replay.EventAt(at + m.Shift + 1))
 }
 
 // MapAtPeak is the map at the peak of the allocated or the reserved level, and when that is; nil without a snapshot.
-func (t *Tensors) MapAtPeak(reserved bool) ([]MapSegment, int64) {
-	if t.Replay == nil {
+func (m *Memory) MapAtPeak(reserved bool) ([]MapSegment, int64) {
+	if m.Replay == nil {
 		return nil, 0
 	}
-	whole := t.Replay.Whole()
+	whole := m.Replay.Whole()
 	event := whole.AllocatedPeakEvent
 	if reserved {
 		event = whole.ReservedPeakEvent
 	}
-	return t.Replay.StateAt(int(event)), t.ReportTime(t.Replay.TimeOf(event))
+	return m.Replay.StateAt(int(event)), m.ReportTime(m.Replay.TimeOf(event))
 }
 
 // MapAtFailure is the map at the i-th of Failures, just before the request; nil without a snapshot.
-func (t *Tensors) MapAtFailure(i int) []MapSegment {
-	if t.Replay == nil || i < 0 || i >= len(t.Replay.Failures) {
+func (m *Memory) MapAtFailure(i int) []MapSegment {
+	if m.Replay == nil || i < 0 || i >= len(m.Replay.Failures) {
 		return nil
 	}
-	return t.Replay.StateAt(int(t.Replay.Failures[i].Event) - 1)
+	return m.Replay.StateAt(int(m.Replay.Failures[i].Event) - 1)
 }

@@ -1,17 +1,18 @@
-package align
+// Package theory says what memory a model needs by arithmetic alone, to be put beside what was measured.
+package theory
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Theory is what a model of so many parameters needs by arithmetic alone.
-type Theory struct {
+// A Need is what a model of so many parameters needs.
+type Need struct {
 	Params    int64
 	DType     string
 	Optimizer string
 	Parameter int64 // bytes
-	Gradient  int64 // bytes
+	Gradient  int64 // bytes; 0 without an optimizer, which alone asks for gradients
 	State     int64 // bytes; optimizer state
 }
 
@@ -22,8 +23,8 @@ var dtypeBytes = map[string]int64{"float64": 8, "float32": 4, "float16": 2, "bfl
 // Adam and AdamW two (first and second moment).
 var optimizerStates = map[string]int64{"none": 0, "sgd": 0, "sgd-momentum": 1, "adam": 2, "adamw": 2}
 
-// CheckTheory says what is wrong with a type or an optimizer; nil where nothing is.
-func CheckTheory(dtype, optimizer string) error {
+// Check says what is wrong with a type or an optimizer; nil where nothing is.
+func Check(dtype, optimizer string) error {
 	if _, ok := dtypeBytes[dtype]; !ok {
 		return fmt.Errorf("unknown type %q: say float64, float32, float16, bfloat16 or float8", dtype)
 	}
@@ -33,16 +34,17 @@ func CheckTheory(dtype, optimizer string) error {
 	return nil
 }
 
-// theory works out what Options ask for; nil where they do not.
-func theory(o Options) *Theory {
-	if o.Params <= 0 {
+// Of works out what a model needs; nil where params is not positive. The type and the optimizer are such that Check has
+// nothing against them.
+func Of(params int64, dtype, optimizer string) *Need {
+	if params <= 0 {
 		return nil
 	}
-	size := dtypeBytes[strings.ToLower(o.DType)]
-	t := &Theory{Params: o.Params, DType: o.DType, Optimizer: o.Optimizer, Parameter: o.Params * size,
-		State: o.Params * size * optimizerStates[o.Optimizer]}
-	if o.Optimizer != "none" {
-		t.Gradient = t.Parameter
+	size := dtypeBytes[strings.ToLower(dtype)]
+	n := &Need{Params: params, DType: dtype, Optimizer: optimizer, Parameter: params * size,
+		State: params * size * optimizerStates[optimizer]}
+	if optimizer != "none" {
+		n.Gradient = n.Parameter
 	}
-	return t
+	return n
 }
