@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"gonum.org/v1/plot/vg"
-
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/align/tensor"
 	"nsysmem/nsysdb"
+	"nsysmem/render/plot/internal/canvas"
 	"nsysmem/torchmem"
 )
 
@@ -82,13 +81,14 @@ func lookAt(t testing.TB, name string, png []byte) {
 // TestStackIsTheAllocatedLevel stacks a real run: in each column the layers must add up to the highest allocated level that
 // the replay has in it, to the byte.
 func TestStackIsTheAllocatedLevel(t *testing.T) {
+	t.Parallel()
 	r := record(t, "cnn_default", align.Options{})
 	ten := r.track.Tensors
 	for _, by := range []string{"category", "phase"} {
-		pic := &picture{rep: r.rep, track: r.track, palette: newPalette(r.track), view: &view{stack: by, from: r.rep.Source.Start, to: r.rep.Source.End}}
-		ts := linear(r.track.Iterations[0].Start, r.track.Iterations[3].End)
+		stack := newStack(r.track, newPalette(r.track), &view{stack: by, from: r.rep.Source.Start, to: r.rep.Source.End})
+		ts := canvas.Linear(r.track.Iterations[0].Start, r.track.Iterations[3].End)
 		const n = 700
-		s := pic.newSource().stack(ts, n)
+		s := stack.columns(ts, n)
 		want := make([]int64, n)
 		level, at := ten.Replay.StartAllocated, 0
 		raise := func(to int) {
@@ -96,7 +96,7 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 				want[at+1] = level
 			}
 		}
-		from, to := ts.segments[0].from, ts.segments[0].to
+		from, to := r.track.Iterations[0].Start, r.track.Iterations[3].End
 		for _, step := range ten.Replay.Steps {
 			when := ten.ReportTime(step.Time)
 			if when > to {
@@ -107,7 +107,7 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 				want[0] = level
 				continue
 			}
-			raise(min(int(ts.frac(when)*n), n-1))
+			raise(min(int(ts.Frac(when)*n), n-1))
 			level = step.Allocated
 			want[at] = max(want[at], level)
 		}
@@ -131,6 +131,7 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 
 // TestStackByTime checks stacks of blocks without a trace against counting them one by one, with many equal stamps.
 func TestStackByTime(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 5))
 	names := []string{"parameter", "gradient", "activation"}
 	for round := range 20 {
@@ -147,10 +148,10 @@ func TestStackByTime(t *testing.T) {
 			ten.Blocks = append(ten.Blocks, b)
 		}
 		track := &align.Track{Tensors: ten}
-		pic := &picture{track: track, palette: newPalette(track), view: &view{stack: "category", to: 60}}
+		stack := newStack(track, newPalette(track), &view{stack: "category", to: 60})
 		n := 1 + rng.IntN(90)
-		ts := linear(int64(round), 50)
-		s := pic.newSource().stack(ts, n)
+		ts := canvas.Linear(int64(round), 50)
+		s := stack.columns(ts, n)
 		live := func(b *tensor.Block, at int64, afterFrees bool) bool { // just after the allocations of a stamp, or its frees
 			born := b.Start == align.Never || b.Start <= at
 			dead := b.End != align.Never && (b.End < at || afterFrees && b.End == at)
@@ -170,7 +171,7 @@ func TestStackByTime(t *testing.T) {
 			// The column's level is the highest of those just before it and after each stamp within.
 			var most int64
 			for at := int64(-2); at <= 50; at++ {
-				if c := min(int(ts.frac(at)*float64(n)), n-1); at < ts.segments[0].from || c < i {
+				if c := min(int(ts.Frac(at)*float64(n)), n-1); at < int64(round) || c < i {
 					most, _ = sum(at, true)
 				} else if c == i {
 					a, _ := sum(at, false)
@@ -196,15 +197,16 @@ func TestStackByTime(t *testing.T) {
 
 // TestStackSpeed stacks more blocks than would fit on any picture.
 func TestStackSpeed(t *testing.T) {
+	t.Parallel()
 	const n = 500_000
 	ten := &tensor.Memory{From: "driver", Blocks: make([]tensor.Block, n)}
 	for i := range ten.Blocks {
 		ten.Blocks[i] = tensor.Block{Start: int64(i) * 10, End: int64(i)*10 + int64(i%977)*100, Counted: int64(i%1000) + 1, Category: tensor.CategoryNames[i%8], Iteration: -1}
 	}
 	track := &align.Track{Tensors: ten}
-	pic := &picture{track: track, palette: newPalette(track), view: &view{stack: "category", to: n * 10}}
+	stack := newStack(track, newPalette(track), &view{stack: "category", to: n * 10})
 	began := time.Now()
-	s := pic.newSource().stack(linear(0, n*10), 1500)
+	s := stack.columns(canvas.Linear(0, n*10), 1500)
 	if d := time.Since(began); d > 5*time.Second {
 		t.Errorf("%d blocks took %v", n, d)
 	}
@@ -214,6 +216,7 @@ func TestStackSpeed(t *testing.T) {
 }
 
 func TestTensorPictures(t *testing.T) {
+	t.Parallel()
 	r := record(t, "cnn_default", align.Options{Params: 215144, DType: "float32", Optimizer: "adamw"})
 	svg := r.draw(t, "svg", Options{noScan: true})
 	for _, want := range []string{
@@ -260,6 +263,7 @@ func TestTensorPictures(t *testing.T) {
 
 // TestDriverStack stacks a run whose tensors are the driver's blocks, and the driver's kinds.
 func TestDriverStack(t *testing.T) {
+	t.Parallel()
 	s := newSynth("nocache.sqlite")
 	var blocks []tensor.Block
 	add := func(start, end, bytes int64, category string, iteration int, phase string) {
@@ -314,6 +318,7 @@ func TestDriverStack(t *testing.T) {
 }
 
 func TestSegmentMap(t *testing.T) {
+	t.Parallel()
 	r := record(t, "cnn_default", align.Options{})
 	svg := r.draw(t, "svg", Options{noScan: true, View: "segments"})
 	for _, want := range []string{
@@ -335,7 +340,7 @@ func TestSegmentMap(t *testing.T) {
 	}
 	for _, o := range []Options{{At: "reserved", Size: Size{W: 500, H: 300}}, {At: "time", AtTime: r.track.Iterations[2].Start, Size: Size{W: 500, H: 300}}, {At: "time", AtTime: 6_799 * ms}, {Stack: "phase", Size: Size{W: 500, H: 300}}, {Size: Size{W: 300, H: 200}}, {Size: Size{W: 120, H: 2000}}} {
 		o.View, o.noScan = "segments", true
-		if img := decode(t, r.draw(t, "png", o)); count(img, white) == img.Bounds().Dx()*img.Bounds().Dy() {
+		if img := decode(t, r.draw(t, "png", o)); count(img, canvas.White) == img.Bounds().Dx()*img.Bounds().Dy() {
 			t.Errorf("%+v: nothing is drawn", o)
 		}
 	}
@@ -441,6 +446,7 @@ func failing(t testing.TB, n int) *synth {
 }
 
 func TestFailedRequest(t *testing.T) {
+	t.Parallel()
 	s := failing(t, 12)
 	o := Options{View: "segments", At: "oom", noScan: true}
 	svg := first(render(t, s, "svg", o))
@@ -469,6 +475,7 @@ func TestFailedRequest(t *testing.T) {
 
 // TestShelves lays random segments out: each byte has one place within the width, and nothing overlaps.
 func TestShelves(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 50 {
 		var segs []*tensor.MapSegment
@@ -479,7 +486,7 @@ func TestShelves(t *testing.T) {
 			segs = append(segs, &tensor.MapSegment{Addr: uint64(i) << 40, Size: size})
 		}
 		n := 1 + rng.IntN(15)
-		const w, gap = vg.Length(900), vg.Length(2)
+		const w, gap = canvas.Length(900), canvas.Length(2)
 		rows, perByte := fitShelves(segs, w, gap, n)
 		if len(rows) > n {
 			t.Fatalf("round %d: %d rows of %d", round, len(rows), n)
@@ -487,12 +494,12 @@ func TestShelves(t *testing.T) {
 		placed := int64(0)
 		next := map[*tensor.MapSegment]int64{}
 		for _, row := range rows {
-			end := vg.Length(0)
+			end := canvas.Length(0)
 			for _, p := range row.parts {
 				if p.x < end-0.01 {
 					t.Fatalf("round %d: parts overlap", round)
 				}
-				end = p.x + vg.Length(float64(p.to-p.from)*perByte)
+				end = p.x + canvas.Length(float64(p.to-p.from)*perByte)
 				if end > w+0.5 {
 					t.Fatalf("round %d: a part ends at %g of %g", round, end, w)
 				}
@@ -512,6 +519,7 @@ func TestShelves(t *testing.T) {
 // TestCategoryColors keeps the colours apart from each other and from those of the well-known phases, also for readers who
 // see no difference of red and green: by lightness, or by the blue channel.
 func TestCategoryColors(t *testing.T) {
+	t.Parallel()
 	far := func(a, b color.RGBA) bool {
 		light := func(c color.RGBA) int { return (299*int(c.R) + 587*int(c.G) + 114*int(c.B)) / 1000 }
 		d := func(x, y int) int { return max(x-y, y-x) }

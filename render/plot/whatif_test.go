@@ -55,6 +55,7 @@ func drawWhatIf(t testing.TB, w *whatif.Comparison, format string, o Options) []
 }
 
 func TestWhatIfSays(t *testing.T) {
+	t.Parallel()
 	w := growWhatIf(t, true, whatif.Options{Confs: []string{"expandable_segments:True", "max_split_size_mb:64"}, Capacity: 4608 << 20})
 	svg := drawWhatIf(t, w, "svg", Options{})
 	for _, want := range []string{"unet_grow.snapshot.pickle: reserved memory", "The default reserves 6.26 GiB at most, for 4.24 GiB of tensors", "expandable_segments:True would have reserved 4.48 GiB",
@@ -82,6 +83,7 @@ func TestWhatIfSays(t *testing.T) {
 
 // TestWhatIfMarks: each setting that stops has a mark on its own line, and a line behind another is told.
 func TestWhatIfMarks(t *testing.T) {
+	t.Parallel()
 	w := growWhatIf(t, false, whatif.Options{Confs: []string{"max_split_size_mb:1024", "large_segment_size_mb:64", "max_split_size_mb:256", "max_split_size_mb:64"}, Capacity: 4710 << 20})
 	svg := drawWhatIf(t, w, "svg", Options{})
 	for text, want := range map[string]bool{"#2 max_split_size_mb:1024 (line as #1)": true, "#3 large_segment_size_mb:64 (line about as #1)": true, "#4 max_split_size_mb:256 (line": false,
@@ -100,12 +102,13 @@ func TestWhatIfMarks(t *testing.T) {
 			t.Errorf("%q stops between %d and %d", s.Conf, low, high)
 		}
 	}
-	if a, b := &w.Settings[0], &w.Settings[4]; apart(a, b) != apart(b, a) || apart(a, b) != b.Most.Reserved-b.Most.Base || apart(a, a) != 0 {
-		t.Errorf("%d and %d apart, most %+v", apart(a, b), apart(b, a), b.Most)
+	if a, b := &w.Settings[0], &w.Settings[4]; difference(a, b) != difference(b, a) || difference(a, b) != b.Most.Reserved-b.Most.Base || difference(a, a) != 0 {
+		t.Errorf("%d and %d apart, most %+v", difference(a, b), difference(b, a), b.Most)
 	}
 }
 
 func TestWhatIfAlone(t *testing.T) {
+	t.Parallel()
 	w := growWhatIf(t, false, whatif.Options{Sweep: true})
 	svg := drawWhatIf(t, w, "svg", Options{})
 	for _, want := range []string{"entries of the trace, 6.517 s in all", "16 more settings are in the table, not drawn", "device 0, "} {
@@ -124,6 +127,7 @@ func TestWhatIfAlone(t *testing.T) {
 
 // TestWhatIfShapes draws in all formats, in sizes of all kinds, few and hostile settings.
 func TestWhatIfShapes(t *testing.T) {
+	t.Parallel()
 	w := growWhatIf(t, true, whatif.Options{Sweep: true, Capacity: 4608 << 20})
 	for _, size := range []Size{{W: 120, H: 100}, {W: 300, H: 900}, {W: 2000, H: 200}, {W: 800, H: 500}} {
 		for _, format := range []string{"png", "svg", "pdf"} {
@@ -147,6 +151,7 @@ func TestWhatIfShapes(t *testing.T) {
 }
 
 func TestLookWhatIf(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("NSYSMEM_LOOK")
 	if dir == "" {
 		t.Skip("set NSYSMEM_LOOK to a folder to get pictures to look at")

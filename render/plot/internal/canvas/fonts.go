@@ -1,4 +1,4 @@
-package plot
+package canvas
 
 import (
 	"errors"
@@ -15,8 +15,6 @@ import (
 	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/vg"
 
-	"nsysmem/internal/wording"
-
 	xfont "golang.org/x/image/font"
 )
 
@@ -29,31 +27,35 @@ var builtin = sync.OnceValue(func() [2]*opentype.Font {
 	return [2]*opentype.Font{cache.Lookup(sans, 0).Face, cache.Lookup(bold, 0).Face}
 })
 
-// fonts picks a face for each character: the built-in one where it has the character, else the one that the user named,
-// else an installed one. It is used by one picture, from one goroutine.
-type fonts struct {
+// Fonts pick a face for each character: the built-in one where it has the character, else the one that the user named,
+// else an installed one. They are used by one picture, from one goroutine.
+type Fonts struct {
 	faces     [2]*opentype.Font // regular, bold
 	fallback  []*opentype.Font  // named by the user, or found
 	installed *installed        // nil until a character is missing
 	scan      bool              // whether to look for installed fonts
 	chosen    map[rune]*opentype.Font
-	missing   []rune // characters that no font has, in order of appearance
+	missing   []rune
 	buf       sfnt.Buffer
 }
 
-// newFonts reads the font file that the user named; file is empty for none.
-func newFonts(file string, scan bool) (*fonts, error) {
-	f := &fonts{faces: builtin(), scan: scan, chosen: map[rune]*opentype.Font{}}
+// NewFonts reads the font file that the user named, empty for none; with scan, characters that neither it nor the built-in
+// font has are looked for among the installed fonts.
+func NewFonts(file string, scan bool) (*Fonts, error) {
+	f := &Fonts{faces: builtin(), scan: scan, chosen: map[rune]*opentype.Font{}}
 	if file == "" {
 		return f, nil
 	}
 	faces, err := readFontFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("plot: read font %q: %w: name a TrueType or OpenType file (.ttf, .otf, .ttc)", file, err)
+		return nil, fmt.Errorf("read font %q: %w: name a TrueType or OpenType file (.ttf, .otf, .ttc)", file, err)
 	}
 	f.fallback = faces
 	return f, nil
 }
+
+// Missing are the characters that no font has, in order of appearance: boxes are drawn in their place.
+func (f *Fonts) Missing() []rune { return f.missing }
 
 // readFontFile reads every face of a font file. Files with one face are read as a collection of one.
 func readFontFile(file string) ([]*opentype.Font, error) {
@@ -104,7 +106,7 @@ func readFont(file string) ([]byte, error) {
 
 // face is the face that r is drawn in, nil where none has it. Built-in faces are returned as they are, so that the caller
 // can tell text from outlines.
-func (f *fonts) face(r rune, bold int) *opentype.Font {
+func (f *Fonts) face(r rune, bold int) *opentype.Font {
 	if f.has(f.faces[bold], r) {
 		return f.faces[bold]
 	}
@@ -121,7 +123,7 @@ func (f *fonts) face(r rune, bold int) *opentype.Font {
 
 // find looks for r in the fallback faces, then among the installed fonts. A font that had one character is asked first for
 // the next, so that a name comes out in one hand.
-func (f *fonts) find(r rune) *opentype.Font {
+func (f *Fonts) find(r rune) *opentype.Font {
 	for _, face := range f.fallback {
 		if f.drawable(face, r) {
 			return face
@@ -140,13 +142,13 @@ func (f *fonts) find(r rune) *opentype.Font {
 	return face
 }
 
-func (f *fonts) has(face *opentype.Font, r rune) bool {
+func (f *Fonts) has(face *opentype.Font, r rune) bool {
 	i, err := face.GlyphIndex(&f.buf, r)
 	return err == nil && i != 0
 }
 
 // drawable says that the face has r as an outline: colour fonts have pictures only.
-func (f *fonts) drawable(face *opentype.Font, r rune) bool {
+func (f *Fonts) drawable(face *opentype.Font, r rune) bool {
 	i, err := face.GlyphIndex(&f.buf, r)
 	if err != nil || i == 0 {
 		return false
@@ -155,11 +157,16 @@ func (f *fonts) drawable(face *opentype.Font, r rune) bool {
 	return err == nil && (len(segments) > 0 || unicode.IsSpace(r))
 }
 
-// boxWidth is the width of the box drawn for a character that no font has, in ems.
-const boxWidth = 0.7
+// The box drawn for a character that no font has, in ems, and its pen, in points of the layout.
+const (
+	boxWidth  = 0.7
+	boxHeight = 0.7
+	boxSide   = 0.08 // left free on either side
+	boxPen    = 0.7
+)
 
 // advance is how far r moves the pen, in ems.
-func (f *fonts) advance(r rune, bold int) float64 {
+func (f *Fonts) advance(r rune, bold int) float64 {
 	face := f.face(r, bold)
 	if face == nil {
 		return boxWidth
@@ -177,7 +184,7 @@ func (f *fonts) advance(r rune, bold int) float64 {
 }
 
 // kern is how much nearer r stands to last than their widths say, in ems; 0 unless both are of the built-in face.
-func (f *fonts) kern(last, r rune, bold int) float64 {
+func (f *Fonts) kern(last, r rune, bold int) float64 {
 	own := f.faces[bold]
 	a, errA := own.GlyphIndex(&f.buf, last)
 	b, errB := own.GlyphIndex(&f.buf, r)
@@ -193,17 +200,17 @@ func (f *fonts) kern(last, r rune, bold int) float64 {
 }
 
 // width is the width of s at a font size.
-func (f *fonts) width(s string, size vg.Length, bold int) vg.Length {
+func (f *Fonts) width(s string, size Length, bold int) Length {
 	w, last := 0.0, rune(0)
 	for _, r := range s {
 		w += f.advance(r, bold) + f.kern(last, r, bold)
 		last = r
 	}
-	return vg.Length(w) * size
+	return Length(w) * size
 }
 
 // outline is the shape of r with its origin at pt; nil for a space or an unreadable glyph.
-func (f *fonts) outline(face *opentype.Font, r rune, pt vg.Point, size vg.Length) vg.Path {
+func (f *Fonts) outline(face *opentype.Font, r rune, pt Point, size Length) vg.Path {
 	upem := fixed.Int26_6(face.UnitsPerEm())
 	i, err := face.GlyphIndex(&f.buf, r)
 	if err != nil {
@@ -213,10 +220,10 @@ func (f *fonts) outline(face *opentype.Font, r rune, pt vg.Point, size vg.Length
 	if err != nil {
 		return nil
 	}
-	at := func(p fixed.Point26_6) vg.Point { // font outlines grow downwards
-		return vg.Point{
-			X: pt.X + size*vg.Length(float64(p.X)/float64(upem)),
-			Y: pt.Y - size*vg.Length(float64(p.Y)/float64(upem)),
+	at := func(p fixed.Point26_6) Point { // font outlines grow downwards
+		return Point{
+			X: pt.X + size*Length(float64(p.X)/float64(upem)),
+			Y: pt.Y - size*Length(float64(p.Y)/float64(upem)),
 		}
 	}
 	var path vg.Path
@@ -242,17 +249,10 @@ func (f *fonts) outline(face *opentype.Font, r rune, pt vg.Point, size vg.Length
 }
 
 // box is what is drawn for a character that no font has.
-func box(pt vg.Point, size vg.Length) vg.Path {
-	x0, x1 := pt.X+0.08*size, pt.X+(boxWidth-0.08)*size
-	y0, y1 := pt.Y, pt.Y+0.7*size
-	var path vg.Path
-	path.Move(vg.Point{X: x0, Y: y0})
-	path.Line(vg.Point{X: x1, Y: y0})
-	path.Line(vg.Point{X: x1, Y: y1})
-	path.Line(vg.Point{X: x0, Y: y1})
+func box(pt Point, size Length) vg.Path {
+	x0, x1 := pt.X+boxSide*size, pt.X+(boxWidth-boxSide)*size
+	y0, y1 := pt.Y, pt.Y+boxHeight*size
+	path := through([]Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
 	path.Close()
 	return path
 }
-
-// clean makes a name from a report fit to be drawn.
-func clean(s string) string { return wording.Picture(s) }
