@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"image/color"
 	"math"
 	"slices"
 	"strconv"
@@ -202,4 +203,25 @@ func (p *settingsPanel) stops(c *canvas.Canvas, a canvas.Area) {
 
 func near(a, b canvas.Point, d canvas.Length) bool {
 	return max(a.X-b.X, b.X-a.X) < d && max(a.Y-b.Y, b.Y-a.Y) < d
+}
+
+// settingLooks are those of the lines: the first is of the setting that the program ran with.
+var settingLooks = []struct {
+	c      color.RGBA
+	dashes []float64
+}{{canvas.Ink, nil}, {canvas.Blue, nil}, {canvas.Vermillion, nil}, {canvas.Green, nil}, {canvas.Purple, []float64{7, 2}},
+	{canvas.Orange, []float64{7, 2}}, {canvas.Sky, []float64{7, 2}}, {color.RGBA{0x66, 0x11, 0x00, 0xFF}, []float64{2, 2}}}
+
+// around are the lower and the higher of the levels just before an entry of the trace and just after it.
+func around(s *whatif.Setting, event int32) (low, high int64) {
+	var before, after int64
+	for _, p := range s.Curve {
+		if p.Event < event {
+			before = p.Reserved
+		}
+		if p.Event <= event {
+			after = p.Reserved
+		}
+	}
+	return min(before, after), max(before, after)
 }
