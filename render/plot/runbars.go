@@ -67,21 +67,21 @@ func (p *runBars) draw(c *canvas.Canvas, r canvas.Rect) {
 		high = max(high, b.Peak)
 		widest = max(widest, c.Width(b.Label, canvas.Small))
 	}
+	n := (len(p.bars) + p.per - 1) / p.per
 	a := canvas.Area{Rect: canvas.Rect{Y1: p.height * axisShare}}
 	a.Low, a.High = canvas.ByteRange(0, high, false)
-	margin := c.ByteAxisWidth(a)
-	n := (len(p.bars) + p.per - 1) / p.per
-	slot := min((r.X1-c.Pt(2)-(r.X0+margin))/canvas.Length(n), c.Pt(runSlot))
-	labels := runLabels{turned: widest > slot-c.Pt(4), room: slot - c.Pt(2)}
-	below := c.Pt(14)
-	if labels.turned {
-		labels.room = min(widest, p.height*labelShare, c.Pt(labelLongest))
+	a.X0, a.X1 = r.X0+c.ByteAxisWidth(a), r.X1-c.Pt(2)
+	slot := min(a.W()/canvas.Length(n), c.Pt(runSlot))
+	labels, below := runLabels{room: slot - c.Pt(2)}, c.Pt(14)
+	if widest > slot-c.Pt(4) {
+		labels = runLabels{true, min(widest, p.height*labelShare, c.Pt(labelLongest))}
 		below = labels.room + c.Pt(labelRoom)
 	}
-	a.Rect = c.Area(r, below, 15, 2).Rect
-	a.X0 += margin
+	r.X0 = a.X0
+	a.Rect = c.Area(r, canvas.Inset{Below: below, Right: 2, Least: 15}).Rect
+	a.Axis = a.Y0
 	c.ByteAxis(a)
-	c.Outline(canvas.Frame, a.Rect)
+	c.Frame(a)
 
 	every := 1
 	if labels.turned {

@@ -66,8 +66,7 @@ func (p *settingsPanel) heading() canvas.Heading {
 
 // draw draws the panel in r: what tensors held, the settings' lines over it, and where they stop; then lanes and axis.
 func (p *settingsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
-	axisY := r.Y0 + c.Pt(canvas.AxisRoom)
-	a := c.Area(canvas.Rect{X0: r.X0, Y0: axisY, X1: r.X1, Y1: r.Y1}, p.lanes.height(c), 20, 4)
+	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Lanes: p.lanes.height(c), Right: 4, Least: 20})
 	a.Scale, a.High = p.scale, p.top+p.top/12
 	margin := max(c.ByteAxisWidth(a), p.lanes.labels(c, sharesName))
 	a.X0 += margin
@@ -76,7 +75,7 @@ func (p *settingsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 	allocated := newStairs(p.allocated(), p.scale, n)
 	allocated.ground(c, a, under)
 	c.ByteAxis(a)
-	c.Outline(canvas.Frame, canvas.Rect{X0: a.X0, Y0: axisY, X1: a.X1, Y1: a.Y1})
+	c.Frame(a)
 	allocated.draw(c, a, canvas.Edge, 0.6, nil)
 	if p.card {
 		c.Horizontal(cardPen, a.Y(p.left), a.X0, a.X1)
@@ -95,16 +94,13 @@ func (p *settingsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 		c.Note("nothing is reserved", a.Rect)
 	}
 	p.lanes.draw(c, a, margin)
-	p.axis(c, a, axisY)
+	p.axis(c, a)
 }
 
 // axis draws the axis, of time or of entries.
-func (p *settingsPanel) axis(c *canvas.Canvas, a canvas.Area, y canvas.Length) {
+func (p *settingsPanel) axis(c *canvas.Canvas, a canvas.Area) {
 	if !p.entries {
-		if p.scale.Squeezed {
-			c.Squeezed(a, y)
-		}
-		c.TimeAxis(a, y, p.scale.Axis(0, a.W(), c.Pt(axisMark)), "in the report")
+		c.TimeAxis(a, p.scale.Axis(0, a.W(), c.Pt(axisMark)), "in the report")
 		return
 	}
 	_, to := p.scale.Ends()
@@ -117,7 +113,7 @@ func (p *settingsPanel) axis(c *canvas.Canvas, a canvas.Area, y canvas.Length) {
 	if p.wi.Timed {
 		what += ", " + wording.Duration(p.wi.To-p.wi.From) + " in all"
 	}
-	c.TimeAxis(a, y, axis, what)
+	c.TimeAxis(a, axis, what)
 }
 
 // at is where an entry of the trace lies on the axis.
