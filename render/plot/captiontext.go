@@ -35,7 +35,7 @@ func (t *captionText) peakHead(at int64) string {
 	switch v := t.view; {
 	case !v.partial():
 		return "Peak: "
-	case at >= v.from && at <= v.to:
+	case v.inside(at):
 		return "Peak of the whole run, in view: "
 	}
 	return "Peak of the whole run, not in view: "

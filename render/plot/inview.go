@@ -18,7 +18,7 @@ type height struct {
 //  3. Without a timeline the iterations shown are what is in view.
 func (s *scene) inView(kind align.LevelKind) height {
 	v := s.view
-	if lv := s.track.Level(kind); lv != nil && lv.Peak > 0 && v.from <= lv.PeakAt && lv.PeakAt <= v.to && (v.timeline || v.holds(lv.PeakAt)) {
+	if lv := s.track.Level(kind); lv != nil && lv.Peak > 0 && v.inside(lv.PeakAt) && (v.timeline || v.holds(lv.PeakAt)) {
 		return height{lv.Peak, lv.PeakAt, true}
 	}
 	if !v.timeline {
@@ -29,7 +29,7 @@ func (s *scene) inView(kind align.LevelKind) height {
 		return h
 	}
 	for _, it := range v.its {
-		if m := it.Level(kind); m != nil && m.Peak == h.bytes && m.PeakAt >= h.at && v.from <= m.PeakAt && m.PeakAt <= v.to {
+		if m := it.Level(kind); m != nil && m.Peak == h.bytes && m.PeakAt >= h.at && v.inside(m.PeakAt) {
 			return height{h.bytes, m.PeakAt, true}
 		}
 	}

@@ -32,25 +32,20 @@ func (s *scene) phaseLegend(c *canvas.Canvas) (entries canvas.Entries) {
 // enlarged iteration; among the columns of iterations, where phases have no mark but the peak that they set. What no phase
 // covers is seen only where none set a peak.
 func (s *scene) phasesSeen() map[string]bool {
-	v, seen, rest := s.view, map[string]bool{}, false
+	v, seen := s.view, map[string]bool{}
+	laneOnly := v.timeline && !v.iterations && !v.steady
 	for n, it := range v.its {
-		all := v.timeline || v.steady && n == v.big || s.bornIn()
-		part := v.timeline && !v.iterations && !v.steady
-		peak := v.iterations && v.use(&it.Use).Need > 0
-		by := ""
-		if peak {
-			by = v.setter(it)
+		if v.iterations && v.use(&it.Use).Need > 0 {
+			seen[v.setter(it)] = true
 		}
-		rest = rest || peak && by == align.OtherPhase
-		for i := range it.Phases {
-			ph := &it.Phases[i]
-			if part && ph.Start < v.to && ph.End > v.from || !part && all || !all && peak && by == ph.Path {
+		if !v.timeline && !(v.steady && n == v.big) && !s.bornIn() {
+			continue
+		}
+		for _, ph := range phasesOf(it) {
+			if !laneOnly || ph.Start < v.to && ph.End > v.from {
 				seen[ph.Path] = true
 			}
 		}
-	}
-	if !rest {
-		delete(seen, align.OtherPhase)
 	}
 	return seen
 }

@@ -91,7 +91,7 @@ func (s *scene) inferred() bool {
 func (s *scene) failedInView() []*align.FailedAlloc {
 	var out []*align.FailedAlloc
 	for i := range s.track.Failed {
-		if f := &s.track.Failed[i]; f.Time >= s.view.from && f.Time <= s.view.to {
+		if f := &s.track.Failed[i]; s.view.inside(f.Time) {
 			out = append(out, f)
 		}
 	}

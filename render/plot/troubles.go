@@ -102,15 +102,21 @@ func (t *captionText) failedLevel() string {
 	return ", with " + wording.Bytes(low) + " to " + wording.Bytes(high) + " traced as live"
 }
 
+// Of findings: how many are named, and how many characters of them, and of what helps, are given.
+const (
+	findingsNamed = 3
+	oneFinding    = 320
+	eachFinding   = 170
+	cureLength    = 180
+)
+
 // findings gives the findings in short, and what helps where one of them is more than a remark.
 func (t *captionText) findings() string {
-	const named = 3
 	var texts []string
 	cure, cures := "", findings.ID("")
 	for _, f := range t.ownFindings() {
 		text, ok := t.own(f.Text)
-		// Some the caption says anyway.
-		if !ok || f.ID == "truncated" || f.ID == "flat_cache" && t.track.Tensors != nil || f.ID == "failed_allocs" {
+		if !ok || t.saidAnyway(f.ID) {
 			continue
 		}
 		texts = append(texts, text)
@@ -120,24 +126,30 @@ func (t *captionText) findings() string {
 		}
 	}
 	s := ""
-	switch n := len(texts); {
-	case n == 0:
+	switch n := len(texts); n {
+	case 0:
 		return ""
-	case n == 1:
-		s = sentence("Finding: " + brief(texts[0], 320))
+	case 1:
+		s = sentence("Finding: " + brief(texts[0], oneFinding))
 	default:
-		for i, text := range texts[:min(n, named)] {
-			texts[i] = fmt.Sprintf("(%d) %s", i+1, briefClause(text, 170))
+		texts = texts[:min(n, findingsNamed)]
+		for i, text := range texts {
+			texts[i] = fmt.Sprintf("(%d) %s", i+1, briefClause(text, eachFinding))
 		}
-		s = sentence(fmt.Sprintf("%d findings: %s", n, strings.Join(texts[:min(n, named)], "; ")))
-		if n > named {
-			s += fmt.Sprintf(" And %d more.", n-named)
+		s = sentence(fmt.Sprintf("%d findings: %s", n, strings.Join(texts, "; ")))
+		if left := n - len(texts); left > 0 {
+			s += fmt.Sprintf(" And %d more.", left)
 		}
 	}
 	if cure != "" {
-		s += " " + sentence("What helps: "+brief(cure, 180))
+		s += " " + sentence("What helps: "+brief(cure, cureLength))
 	}
 	return s
+}
+
+// saidAnyway says that the caption tells what a finding says in a place of its own.
+func (t *captionText) saidAnyway(id findings.ID) bool {
+	return id == "truncated" || id == "failed_allocs" || id == "flat_cache" && t.track.Tensors != nil
 }
 
 // ownFindings are those of this track, and of the report.

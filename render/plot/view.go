@@ -32,6 +32,9 @@ func (v *view) stacksTensors() bool { return v.stack == "category" || v.stack ==
 // partial says that the user chose a part of the run, so that what is in view and what the run has are two things.
 func (v *view) partial() bool { return v.fixed && !v.segments }
 
+// inside says that a time lies in the timeline's stretch.
+func (v *view) inside(t int64) bool { return v.from <= t && t <= v.to }
+
 // holds says that one of the iterations shown holds a time.
 func (v *view) holds(t int64) bool {
 	for _, it := range v.its {
