@@ -70,6 +70,7 @@ func readSnapshot(t testing.TB, export string) *torchmem.Snapshot {
 // several times in an iteration has the last call's end and the highest peak; the meter's peak covers the innermost
 // phases alone, since it was reset at the start of each.
 func TestMeters(t *testing.T) {
+	t.Parallel()
 	compared := 0
 	for _, export := range exports(t) {
 		tr, snap := readMeters(t, export), readSnapshot(t, export)
@@ -147,6 +148,7 @@ func TestMeters(t *testing.T) {
 
 // TestCategories checks what tensors are for against what a model of so many parameters needs.
 func TestCategories(t *testing.T) {
+	t.Parallel()
 	want := map[string]map[string]int64{
 		"cnn_default": {"optimizer state": 1721152, "gradient": 860576, "parameter": 863176},
 		"cnn_nocache": {"optimizer state": 1721152, "gradient": 860576, "parameter": 863176},
@@ -178,6 +180,7 @@ func TestCategories(t *testing.T) {
 
 // TestOutside checks the memory that PyTorch's allocator did not take.
 func TestOutside(t *testing.T) {
+	t.Parallel()
 	want := map[string]int64{"cnn_default": 134532616, "unet_grow": 50696}
 	for _, export := range exports(t) {
 		name := strings.TrimSuffix(export[strings.LastIndex(export, "/")+1:], ".sqlite")
@@ -206,6 +209,7 @@ func TestOutside(t *testing.T) {
 
 // TestForeignSnapshot refuses the snapshot of another run.
 func TestForeignSnapshot(t *testing.T) {
+	t.Parallel()
 	snap := readSnapshot(t, "../testdata/cnn_default.sqlite")
 	if snap == nil {
 		t.Fatal("no snapshot in testdata")

@@ -25,14 +25,15 @@ type Kept struct {
 // driver's level may be flat all the while.
 //
 //  1. The allocated level must rise over the steady iterations.
-//  2. The blocks that are live after them and were not before must make up half of the rise at least: tensors that merely
-//     get larger, with the length of a sequence say, are no leak.
+//  2. The blocks that are live after them and were not before must make up half of the rise at least: tensors that
+//     merely get larger, with the length of a sequence say, are no leak.
 func keptOf(t *align.Track) *Kept {
 	ten := snapshotOf(t)
 	if ten == nil {
 		return nil
 	}
-	r, grows := riseOf(t, peakOf(t, align.LevelAllocated), func(it *align.Iteration) *align.MemoryUse { return it.Level(align.LevelAllocated) })
+	allocated := func(it *align.Iteration) *align.MemoryUse { return it.Level(align.LevelAllocated) }
+	r, grows := riseOf(t, peakOf(t, align.LevelAllocated), allocated)
 	if !grows {
 		return nil
 	}
@@ -67,7 +68,8 @@ func growthAllocated(s *subject) []Finding {
 			keptFilter(s.Tensors.Blocks, k.Phase, k.Frame)}}
 }
 
-// keptFilter says how to find kept blocks in the workbook. An end does not tell them: a list goes when the loop is over.
+// keptFilter says how to find kept blocks in the workbook. An end does not tell them: a list goes when the loop is
+// over.
 func keptFilter(blocks []tensor.Block, phase, frame string) string {
 	n, bytes, unknown := 0, int64(0), 0
 	for i := range blocks {

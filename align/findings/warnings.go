@@ -42,7 +42,9 @@ func warnings(rep *align.Report) []Warning {
 			d.snapshot(t, ten)
 		}
 	}
-	slices.SortStableFunc(d.out, func(x, y Warning) int { return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Text, y.Text)) })
+	slices.SortStableFunc(d.out, func(x, y Warning) int {
+		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Text, y.Text))
+	})
 	return d.out
 }
 
@@ -125,8 +127,8 @@ func (d *doubter) level(t *align.Track, l *align.Level) {
 	}
 }
 
-// matchShare is the share of a snapshot's segments that should be in the report, in tenths. Some never are: the profiler
-// may have begun after the program took them.
+// matchShare is the share of a snapshot's segments that should be in the report, in tenths. Some never are: the
+// profiler may have begun after the program took them.
 const matchShare = 9
 
 // snapshot tells of a snapshot that is not whole, or goes badly with the report.

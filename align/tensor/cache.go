@@ -28,8 +28,8 @@ func (c *Cache) Misfit() bool {
 
 // cache places what a replay says of the cache in the program.
 func (m *Memory) cache(tl Timeline, c *torchmem.Cache) Cache {
-	out := Cache{Time: m.ReportTime(c.Time), Request: c.Request, Allocated: c.Allocated, Reserved: c.Reserved, Free: c.Free,
-		LargestFree: c.LargestUsable, Stuck: c.Stuck, DeviceFree: c.DeviceFree}
+	out := Cache{Time: m.ReportTime(c.Time), Request: c.Request, Allocated: c.Allocated, Reserved: c.Reserved,
+		Free: c.Free, LargestFree: c.LargestUsable, Stuck: c.Stuck, DeviceFree: c.DeviceFree}
 	out.Iteration, out.Phase = tl.Where(out.Time)
 	return out
 }

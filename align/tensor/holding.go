@@ -25,8 +25,8 @@ type Share struct {
 	Bytes  int64 // requested
 }
 
-// NoFrame is the name of the share of blocks that no line of the program asked for, as far as their stacks tell: a backward
-// pass runs on a thread of its own, without Python.
+// NoFrame is the name of the share of blocks that no line of the program asked for, as far as their stacks tell: a
+// backward pass runs on a thread of its own, without Python.
 const NoFrame = "(no Python frame)"
 
 // hold sums the blocks that are live just after a time.

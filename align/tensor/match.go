@@ -95,8 +95,9 @@ func rowsOf(r *torchmem.Replay, d Driver) map[uint64][]row {
 	return rows
 }
 
-// lateness is by how much each matched segment's stamp is later than the driver's block, in ns. It counts the segments in
-// the report's time. Pieces of an expandable segment are mapped together, so that their sizes may differ from the block's.
+// lateness is by how much each matched segment's stamp is later than the driver's block, in ns. It counts the
+// segments in the report's time. Pieces of an expandable segment are mapped together, so that their sizes may differ
+// from the block's.
 func (m *Match) lateness(rows map[uint64][]row) []int64 {
 	var late []int64
 	for i := range m.Replay.Segments {

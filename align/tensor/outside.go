@@ -13,7 +13,7 @@ import (
 type Outside struct {
 	Bytes  int64   // device memory live at the end of the report
 	Peak   int64   // highest sum of it
-	Static int64   // bytes of device-static memory, such as modules' variables, live at the end; not in Bytes, Peak and Takers
+	Static int64   // bytes of device-static memory, such as modules' variables, live at the end; in none of the others
 	Blocks int     // of Static
 	Takers []Taker // largest first
 }
@@ -109,7 +109,8 @@ func segmentsOf(m *Memory) *segments {
 	return s
 }
 
-// hold says that a block begins in a segment that was there at the same time. The clocks differ by less than clockSpread.
+// hold says that a block begins in a segment that was there at the same time. The clocks differ by less than
+// clockSpread.
 func (s *segments) hold(b *DriverBlock) bool {
 	i := sort.Search(len(s.list), func(k int) bool { return s.list[k].Addr > b.Address }) - 1
 	for ; i >= 0 && b.Address-s.list[i].Addr < s.longest; i-- {
@@ -118,7 +119,9 @@ func (s *segments) hold(b *DriverBlock) bool {
 			continue
 		}
 		birth, death := s.m.ReportTime(g.Birth), s.m.ReportTime(g.Death)
-		if (birth == Never || b.End == Never || b.End > birth-clockSpread) && (death == Never || b.Start == Never || b.Start < death) {
+		begun := birth == Never || b.End == Never || b.End > birth-clockSpread
+		ended := death != Never && b.Start != Never && b.Start >= death
+		if begun && !ended {
 			return true
 		}
 	}

@@ -2,13 +2,13 @@ package tensor
 
 import "nsysmem/torchmem"
 
-// FromSnapshot says what tensors hold, from the device of a snapshot that belongs to the track. utc is the report's time 0
-// in ns since 1970.
+// FromSnapshot says what tensors hold, from the device of a snapshot that belongs to the track. utc is the report's
+// time 0 in ns since 1970.
 //
 //  1. Each block that the allocator handed out is placed in the program by the times of its birth and death.
 //  2. Categories are found by where blocks are born and die.
-//  3. Who holds memory at the peak, and the cache at its own, at failures and at each segment that was added, are read off
-//     the replayed trace, which knows the order of entries with one stamp.
+//  3. Who holds memory at the peak, and the cache at its own, at failures and at each segment that was added, are
+//     read off the replayed trace, which knows the order of entries with one stamp.
 //  4. What the driver handed out and is in no segment lies outside PyTorch.
 func FromSnapshot(match *Match, utc int64, p *Program, d Driver) *Memory {
 	r, clock := match.Replay, match.Clock

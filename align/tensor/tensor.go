@@ -1,9 +1,9 @@
-// Package tensor says what a program's tensors hold on one device, from PyTorch's own memory snapshot or, where a program
-// runs without a caching allocator, from the driver's blocks. It finds out which recorded run a snapshot belongs to, and
-// what device memory is none of PyTorch's.
+// Package tensor says what a program's tensors hold on one device, from PyTorch's own memory snapshot or, where a
+// program runs without a caching allocator, from the driver's blocks. It finds out which recorded run a snapshot
+// belongs to, and what device memory is none of PyTorch's.
 //
-// Times are int64 nanoseconds on the report's clock, sizes int64 bytes. What a report knows of the program comes in as a
-// Program and a Driver, so that this package knows nothing of how reports are read.
+// Times are int64 nanoseconds on the report's clock, sizes int64 bytes. What a report knows of the program comes in
+// as a Program and a Driver, so that this package knows nothing of how reports are read.
 package tensor
 
 import "nsysmem/torchmem"

@@ -19,8 +19,8 @@ type Need struct {
 // dtypeBytes are the sizes of PyTorch's floating-point types.
 var dtypeBytes = map[string]int64{"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8": 1}
 
-// optimizerStates are the values that an optimizer keeps for each parameter, of the parameter's type: momentum keeps one,
-// Adam and AdamW two (first and second moment).
+// optimizerStates are the values that an optimizer keeps for each parameter, of the parameter's type: momentum keeps
+// one, Adam and AdamW two (first and second moment).
 var optimizerStates = map[string]int64{"none": 0, "sgd": 0, "sgd-momentum": 1, "adam": 2, "adamw": 2}
 
 // Check says what is wrong with a type or an optimizer; nil where nothing is.

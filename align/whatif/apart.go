@@ -31,7 +31,8 @@ func (w *Comparison) compare() {
 	}
 }
 
-// together goes through two curves at once: at each event of either it gives what both have reserved after it, in bytes.
+// together goes through two curves at once: at each event of either it gives what both have reserved after it, in
+// bytes.
 func together(a, b []allocator.CurvePoint) iter.Seq2[int32, [2]int64] {
 	return func(yield func(int32, [2]int64) bool) {
 		var level [2]int64

@@ -37,8 +37,8 @@ func (w *Comparison) rank() {
 	})
 }
 
-// Chosen are the places of at most n settings that stand for all: the base, the default, what was asked for as far as it
-// fits, from the first on, and the worst.
+// Chosen are the places of at most n settings that stand for all: the base, the default, what was asked for as far as
+// it fits, from the first on, and the worst.
 func (w *Comparison) Chosen(n int) []int {
 	worst, base := 0, w.Base()
 	for i := range w.Settings {

@@ -10,7 +10,8 @@ import (
 	"nsysmem/torchmem/allocator"
 )
 
-// pick chooses the recorded run: of the track's device, else of the device asked for, else of the one that reserved most.
+// pick chooses the recorded run: of the track's device, else of the device asked for, else of the one that reserved
+// most.
 func (w *Comparison) pick(o *Options) error {
 	devices := o.Snapshot.Devices()
 	var err error
@@ -94,8 +95,8 @@ func (l *list) add(text string, byMeaning bool) (int, error) {
 	return len(l.configs) - 1, nil
 }
 
-// choose lists the settings to try and makes a row for each. A setting that was asked for stays as it was written, though
-// another may mean the same.
+// choose lists the settings to try and makes a row for each. A setting that was asked for stays as it was written,
+// though another may mean the same.
 func (w *Comparison) choose(o *Options) ([]*allocator.Config, error) {
 	l := &list{texts: make(map[string]int), meanings: make(map[string]int)}
 	recorded := -1
@@ -163,7 +164,8 @@ func (w *Comparison) simulate(ctx context.Context, q *allocator.Requests, cfgs [
 			continue
 		}
 		l := limited[i]
-		s.Limited = &Limits{Capacity: w.Capacity - w.Outside, PeakReserved: l.PeakReserved, CUDAMallocs: l.CUDAMallocs, Retries: l.Retries, Failed: l.FailedRequests}
+		s.Limited = &Limits{Capacity: w.Capacity - w.Outside, PeakReserved: l.PeakReserved, CUDAMallocs: l.CUDAMallocs,
+			Retries: l.Retries, Failed: l.FailedRequests}
 		for _, f := range l.Failed {
 			s.Limited.Failures = append(s.Limited.Failures, Failure{w.moment(f.Event), f})
 		}

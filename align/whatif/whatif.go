@@ -1,5 +1,5 @@
-// Package whatif compares settings of PyTorch's caching allocator: it lets a model of the allocator serve the requests of a
-// recorded run under each of them.
+// Package whatif compares settings of PyTorch's caching allocator: it lets a model of the allocator serve the
+// requests of a recorded run under each of them.
 package whatif
 
 import (
@@ -47,7 +47,7 @@ type Setting struct {
 	IsDefault        bool           // PyTorch's defaults
 	Peak             Moment         // where reserved is highest first
 	Gap              Moment         // where reserved less allocated is highest first
-	SmallestCard     int64          // bytes; the least capacity with which every request is served, with what is outside PyTorch
+	SmallestCard     int64          // bytes; least capacity that serves every request, with what is outside PyTorch
 	Limited          *Limits        // at the capacity asked for; nil without one
 	First            *Apart         // where it first differs from the base; nil for the base, and where it does not
 	Most             *Apart         // where it differs most

@@ -36,6 +36,13 @@ func (t *textTable) column(key string) *column {
 	return t.cols[slices.IndexFunc(t.cols, func(c *column) bool { return c.key == key })]
 }
 
+// holds says that none of some columns is among those that were left out.
+func (t *textTable) holds(dropped []string, keys ...string) bool {
+	return !slices.ContainsFunc(keys, func(key string) bool {
+		return slices.ContainsFunc(dropped, func(s string) bool { return strings.HasSuffix(s, t.column(key).head) })
+	})
+}
+
 // laidOut lays a table out as text: a line for each row.
 func laidOut[R any](cols []tables.Column[R], rows []R) *textTable {
 	tab := &textTable{}

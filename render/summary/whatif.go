@@ -10,6 +10,7 @@ import (
 	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 const (
@@ -93,60 +94,19 @@ func (p *printer) order(wi *whatif.Comparison) {
 // settings has a row for each. Where names would take the place of figures that matter, each name has a line of its own
 // above them.
 func (p *printer) settings(wi *whatif.Comparison) {
-	rows := len(wi.Settings)
-	room, limit := "", ""
-	if wi.Capacity > 0 {
-		room, limit = "with room enough", "on "+wording.Bytes(wi.Capacity)
-	}
-	figures := func(tab *textTable) {
-		each := func(c column, cell func(s *whatif.Setting) string) {
-			col := tab.add(c)
-			for i := range rows {
-				col.cells = append(col.cells, cell(&wi.Settings[i]))
-			}
-		}
-		size := func(of func(s *whatif.Setting) int64) func(s *whatif.Setting) string {
-			return func(s *whatif.Setting) string { return wording.Bytes(of(s)) }
-		}
-		each(column{head: "peak reserved", over: room}, size(func(s *whatif.Setting) int64 { return s.PeakReserved }))
-		each(column{head: "range", over: room, left: true, rank: 5}, func(s *whatif.Setting) string {
-			if s.ReservedRange[0] == s.ReservedRange[1] {
-				return ""
-			}
-			return wording.Bytes(s.ReservedRange[0]) + " to " + wording.Bytes(s.ReservedRange[1])
-		})
-		each(column{head: "peak allocated", over: room, rank: 7}, size(func(s *whatif.Setting) int64 { return s.PeakAllocated }))
-		each(column{head: cacheAtPeak, over: room, rank: 4}, size(func(s *whatif.Setting) int64 { return s.CacheAtPeak }))
-		each(column{head: "largest gap", over: room, rank: 6}, size(func(s *whatif.Setting) int64 { return s.LargestGap }))
-		each(column{head: "segments", over: room, rank: 9}, func(s *whatif.Setting) string { return wording.Count(s.Segments) })
-		each(column{head: "cudaMallocs", over: room, rank: 8}, func(s *whatif.Setting) string { return wording.Count(s.CUDAMallocs) })
-		each(column{head: failedHead, over: limit, rank: 2}, func(s *whatif.Setting) string {
-			if s.Limited == nil {
-				return ""
-			}
-			return wording.Count(s.Limited.Failed)
-		})
-		each(column{head: cardHead, rank: 1}, size(func(s *whatif.Setting) int64 { return s.SmallestCard }))
-	}
-	tab := &textTable{}
-	no := tab.add(column{head: "#"})
-	conf := tab.add(column{head: "setting", left: true})
-	for i := range rows {
-		no.cells = append(no.cells, strconv.Itoa(i+1))
-		conf.cells = append(conf.cells, phrase.Setting(&wi.Settings[i]))
-	}
-	figures(tab)
+	cols, rows := tables.Settings.Columns(tables.Terminal), tables.SettingRows(wi)
+	tab := settingTable(wi, cols, rows)
 	lines, dropped := tab.lines(p.width - 2)
-	fits := !slices.ContainsFunc(dropped, func(s string) bool {
-		return strings.HasSuffix(s, cacheAtPeak) || strings.HasSuffix(s, failedHead) || strings.HasSuffix(s, cardHead)
-	})
-	if fits && !slices.ContainsFunc(lines, func(l string) bool { return wording.Width(l) > p.width-2 }) {
+	if tab.holds(dropped, "cache_at_allocated_peak_bytes", "failed", "smallest_capacity_bytes") &&
+		!slices.ContainsFunc(lines, func(l string) bool { return wording.Width(l) > p.width-2 }) {
 		p.table(tab, nil)
 		return
 	}
 	const in = "     " // as far as a name is behind its number
-	tab = &textTable{}
-	figures(tab)
+	figures := slices.DeleteFunc(slices.Clone(cols), func(c tables.Column[*tables.Setting]) bool {
+		return c.Key == "number" || c.Key == "setting_is"
+	})
+	tab = settingTable(wi, figures, rows)
 	lines, dropped = tab.lines(p.width - len(in))
 	for i, l := range lines {
 		if i < tab.heads {
@@ -161,12 +121,18 @@ func (p *printer) settings(wi *whatif.Comparison) {
 	}
 }
 
-// Heads of columns that are not given up for the names of settings.
-const (
-	cacheAtPeak = "cache at tensor peak"
-	failedHead  = "failed"
-	cardHead    = "smallest card"
-)
+// settingTable says over the figures on which card they are, where one was asked for.
+func settingTable(wi *whatif.Comparison, cols []tables.Column[*tables.Setting], rows []*tables.Setting) *textTable {
+	tab := laidOut(cols, rows)
+	if wi.Capacity == 0 {
+		for _, c := range tab.cols {
+			c.over = ""
+		}
+		return tab
+	}
+	tab.column("failed").over = "on " + wording.Bytes(wi.Capacity)
+	return tab
+}
 
 // limits says which settings run on the card that was asked for, and where the others stop.
 func (p *printer) limits(wi *whatif.Comparison) {
@@ -201,27 +167,24 @@ func (p *printer) limits(wi *whatif.Comparison) {
 			p.para("  "+p.paint(red, number(i))+" ", phrase.Setting(s)+" "+phrase.Failure(wi, s)+".")
 		}
 	}
-	tab := &textTable{}
-	no := tab.add(column{head: "#"})
-	in := tab.add(column{head: "stops " + placeHead(wi), left: true, min: 20})
-	asks := tab.add(column{head: "asks for"})
-	free := tab.add(column{head: "free in cache", rank: 1})
-	piece := tab.add(column{head: "largest piece", rank: 2})
-	for i := range wi.Settings {
-		s := &wi.Settings[i]
-		if s.Failed() == 0 || told[i] {
-			continue
+	rows := slices.DeleteFunc(tables.SettingRows(wi), func(r *tables.Setting) bool { return wi.Settings[r.Place].Failed() == 0 || told[r.Place] })
+	p.placed(wi, laidOut(tables.Stops.Columns(tables.Terminal), rows), len(rows))
+}
+
+// placed writes a table whose places are times without a report: things happen at those, and in a phase. Without rows there
+// is none.
+func (p *printer) placed(wi *whatif.Comparison, tab *textTable, rows int) {
+	if rows == 0 {
+		return
+	}
+	if wi.Track == nil {
+		for _, c := range tab.cols {
+			if name, ok := strings.CutSuffix(c.head, " in"); ok && c.left {
+				c.head = name + " at"
+			}
 		}
-		f := &s.Limited.Failures[0]
-		no.cells = append(no.cells, strconv.Itoa(i+1))
-		in.cells = append(in.cells, phrase.ShortMoment(wi, &f.Moment))
-		asks.cells = append(asks.cells, wording.Bytes(f.Request))
-		free.cells = append(free.cells, wording.Bytes(f.FreeCache))
-		piece.cells = append(piece.cells, wording.Bytes(f.LargestFree))
 	}
-	if len(no.cells) > 0 {
-		p.table(tab, nil)
-	}
+	p.table(tab, nil)
 }
 
 // apart says where settings differ from the one that the program ran with: all, or of many those that stand for them.
@@ -236,51 +199,28 @@ func (p *printer) apart(wi *whatif.Comparison) {
 			shown[i] = true
 		}
 	}
-	in := placeHead(wi)
-	tab := &textTable{}
-	no := tab.add(column{head: "#"})
-	first := tab.add(column{head: "first " + in, left: true, min: 20})
-	by := tab.add(column{head: "by", rank: 2})
-	most := tab.add(column{head: "most " + in, left: true, min: 20, rank: 1})
-	mostBy := tab.add(column{head: "by", rank: 1})
+	var rows []*tables.Setting
 	var same []string
 	more := 0
-	for i := range wi.Settings {
-		s := &wi.Settings[i]
+	for _, r := range tables.SettingRows(wi) {
 		switch {
-		case i == base:
-			continue
-		case s.First == nil:
-			same = append(same, number(i))
-			continue
-		case len(shown) > 0 && !shown[i]:
+		case r.Place == base:
+		case wi.Settings[r.Place].First == nil:
+			same = append(same, number(r.Place))
+		case len(shown) > 0 && !shown[r.Place]:
 			more++
-			continue
+		default:
+			rows = append(rows, r)
 		}
-		no.cells = append(no.cells, strconv.Itoa(i+1))
-		first.cells = append(first.cells, phrase.ShortMoment(wi, &s.First.Moment))
-		by.cells = append(by.cells, wording.SignedBytes(s.First.Reserved-s.First.Base))
-		most.cells = append(most.cells, phrase.ShortMoment(wi, &s.Most.Moment))
-		mostBy.cells = append(mostBy.cells, wording.SignedBytes(s.Most.Reserved-s.Most.Base))
 	}
 	p.head(fmt.Sprintf("Where reserved memory differs from that under %s %s", number(base), phrase.Conf(wi.Settings[base].Conf)))
-	if len(no.cells) > 0 {
-		p.table(tab, nil)
-	}
+	p.placed(wi, laidOut(tables.Differing.Columns(tables.Terminal), rows), len(rows))
 	if more > 0 {
 		p.para("  ", fmt.Sprintf("and %d more, which --format json has", more), dim)
 	}
 	if len(same) > 0 {
 		p.para("  ", "never: "+strings.Join(same, ", "), dim)
 	}
-}
-
-// placeHead is the word between what happens and where: a phase it happens in, a time it happens at.
-func placeHead(wi *whatif.Comparison) string {
-	if wi.Track == nil {
-		return "at"
-	}
-	return "in"
 }
 
 // places explains the places that a comparison without a report names.
@@ -322,29 +262,17 @@ func (p *printer) byIteration(wi *whatif.Comparison) {
 	if wi.Track == nil || len(wi.Track.Iterations) == 0 || !wi.Timed {
 		return
 	}
-	shown := wi.Chosen(whatIfColumns)
 	p.head("Peak reserved by iteration")
-	tab := &textTable{}
-	name := tab.add(column{head: "iteration", left: true, min: 12})
 	t := thin(wi.Track.Iterations, whatIfRows)
 	gaps := map[int]string{}
+	rows := make([]*tables.SettingStep, len(t.rows))
 	for k, i := range t.rows {
 		if k > 0 && i != t.rows[k-1]+1 {
 			gaps[k] = fmt.Sprintf("… %d iterations", i-t.rows[k-1]-1)
 		}
-		name.cells = append(name.cells, wording.Terminal(wi.Track.Iterations[i].Name))
+		rows[k] = &tables.SettingStep{WhatIf: wi, Place: i}
 	}
-	for k, n := range shown {
-		c := column{head: number(n)}
-		if k >= 2 {
-			c.rank = k
-		}
-		col := tab.add(c)
-		for _, i := range t.rows {
-			col.cells = append(col.cells, wording.Bytes(wi.Settings[n].Iterations[i]))
-		}
-	}
-	p.table(tab, gaps)
+	p.table(laidOut(tables.StepsUnder(tables.Terminal, wi.Chosen(whatIfColumns), number), rows), gaps)
 }
 
 // settingNotes writes what is to be said about single settings, each sentence once; with dry it says whether there is any.

@@ -53,7 +53,7 @@ type Column[R any] struct {
 	Least    func(R) bool     // whether the true figure may be higher; nil for never
 	Group    string           // object of JSON and beginning of the CSV name: "memory", "gpu", "api"; empty for none
 	Bar      bool             // its cells are to be compared: workbooks draw bars in them
-	Shade    bool             // likewise, with all such columns, which stand side by side: workbooks shade them
+	Shade    string           // likewise, with the columns of the same name, which stand side by side: workbooks shade them; empty for not
 	Distinct bool             // its texts rarely recur
 	Named    bool             // it is shown by the views that name it alone
 

@@ -13,7 +13,7 @@ type Head struct {
 	Text  string // as the output has it
 	Unit  Unit
 	Bar   bool
-	Shade bool
+	Shade string
 }
 
 // Row appends the cells of row i, from 0, one for each head.

@@ -15,6 +15,9 @@ type Step struct {
 	Iteration *align.Iteration
 	Phase     *align.Phase // nil for the iteration itself
 	Peak      *string      // phase of the iteration's device peak where the phases are not at hand; else nil
+
+	indexed *align.Iteration        // whose phases are in paths
+	paths   map[string]*align.Phase // by path
 }
 
 // use is what is counted for the step.
@@ -109,6 +112,7 @@ var steps = append([]Column[*Step]{
 	{Key: "calls", Head: "calls", Unit: Count, Int: (*Step).calls},
 	{Key: "from", Head: "from", Unit: Origin, Int: func(s *Step) int64 { return one(s.inferred()) }},
 	{Key: "annotated", Unit: Origin, Int: func(s *Step) int64 { return one(s.isPhase() && s.Phase.Inferred) }},
+	{Key: "some_from", Unit: Origin, Named: true, Int: func(s *Step) int64 { return one(phrase.Inferred(s.Track) != "") }},
 	{Key: "inferred", Unit: Flag, Int: func(s *Step) int64 { return one(s.isPhase() && s.Phase.Inferred) }},
 	{Key: "start_ns", Unit: Time, Int: (*Step).start},
 	{Key: "end_ns", Unit: Time, Int: (*Step).end},
@@ -159,6 +163,8 @@ var (
 			workFigures + ", " + wholeLevel,
 		Parquet: "iteration, warmup, truncated, path=phase, name, depth, calls, inferred, start_ns, end_ns, duration_ns, " + parquetFigures,
 	})
+	// matrixLead leads the rows of Matrix.
+	matrixLead = lead(steps, Workbook, "pid, device, iteration, iteration_name, flags, some_from=From")
 	Iterations = stepTables[0]
 	PhaseRows  = stepTables[1]
 )

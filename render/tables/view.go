@@ -47,26 +47,12 @@ type Views map[Output]string
 //
 // A column that none of the views names is shown by all of them, behind those that they name, unless it is Named.
 func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
-	place := make(map[string]int, len(catalogue))
-	for i, c := range catalogue {
-		if _, twice := place[c.Key]; twice || c.Key == "" {
-			panic(fmt.Sprintf("tables: key %q is missing or stands twice", c.Key))
-		}
-		place[c.Key] = i
-	}
+	place := places(catalogue)
 	named := make([]bool, len(catalogue))
 	out := make([]Table[R], len(tables))
 	for i, views := range tables {
 		for o, text := range views {
-			for item := range strings.SplitSeq(text, ",") {
-				key, pick := parse(strings.TrimSpace(item))
-				k, ok := place[key]
-				if !ok {
-					panic(fmt.Sprintf("tables: view %q: no column %q", text, key))
-				}
-				named[k] = true
-				out[i].views[o] = append(out[i].views[o], show(catalogue[k], o, pick))
-			}
+			out[i].views[o] = view(catalogue, place, o, text, named)
 		}
 	}
 	for k, c := range catalogue {
@@ -80,6 +66,38 @@ func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
 		}
 	}
 	return out
+}
+
+// places are the places of the columns of a catalogue by their keys.
+func places[R any](catalogue []Column[R]) map[string]int {
+	place := make(map[string]int, len(catalogue))
+	for i, c := range catalogue {
+		if _, twice := place[c.Key]; twice || c.Key == "" {
+			panic(fmt.Sprintf("tables: key %q is missing or stands twice", c.Key))
+		}
+		place[c.Key] = i
+	}
+	return place
+}
+
+// view is the columns that a text names, and marks them in named.
+func view[R any](catalogue []Column[R], place map[string]int, o Output, text string, named []bool) []Column[R] {
+	var out []Column[R]
+	for item := range strings.SplitSeq(text, ",") {
+		key, pick := parse(strings.TrimSpace(item))
+		k, ok := place[key]
+		if !ok {
+			panic(fmt.Sprintf("tables: view %q: no column %q", text, key))
+		}
+		named[k] = true
+		out = append(out, show(catalogue[k], o, pick))
+	}
+	return out
+}
+
+// lead is the columns that a text names and no others, for rows that go on with columns of their own.
+func lead[R any](catalogue []Column[R], o Output, text string) []Column[R] {
+	return view(catalogue, places(catalogue), o, text, make([]bool, len(catalogue)))
 }
 
 // newRank is the rank of a column that a view does not name: where the width is short it is left out before all others.

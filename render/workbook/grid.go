@@ -1,10 +1,6 @@
 package workbook
 
-import (
-	"slices"
-
-	"nsysmem/render/tables"
-)
+import "nsysmem/render/tables"
 
 // formats of the units. Cells of MiB and ms hold the exact bytes and nanoseconds under the decimals shown.
 var unitFormats = map[tables.Unit]format{
@@ -14,7 +10,20 @@ var unitFormats = map[tables.Unit]format{
 	tables.Handle: asID, tables.Term: asText,
 }
 
-func shaded(h tables.Head) bool { return h.Shade }
+// scales colour the columns that are to be compared with those beside them.
+func scales(heads []tables.Head) []scale {
+	var out []scale
+	for i, h := range heads {
+		switch {
+		case h.Shade == "":
+		case i > 0 && heads[i-1].Shade == h.Shade:
+			out[len(out)-1].last = i
+		default:
+			out = append(out, scale{first: i, last: i, change: h.Unit == tables.Change})
+		}
+	}
+	return out
+}
 
 // origins are the words for a cell of tables.Origin, by its number.
 var origins = [2]string{"NVTX", "inferred"}
@@ -25,13 +34,7 @@ func (t table) of(g tables.Grid) *table {
 	for _, h := range g.Heads {
 		t.cols = append(t.cols, column{head: h.Text, as: unitFormats[h.Unit], bar: h.Bar})
 	}
-	if first := slices.IndexFunc(g.Heads, shaded); first >= 0 {
-		last := len(g.Heads) - 1
-		for !g.Heads[last].Shade {
-			last--
-		}
-		t.scales = append(t.scales, scale{first: first, last: last})
-	}
+	t.scales = scales(g.Heads)
 	var cells []tables.Cell
 	t.fill = func(i int, r *row) {
 		cells = g.Row(i, cells[:0])

@@ -78,20 +78,8 @@ func levelsChart(rep *align.Report, t *align.Track) *excelize.Chart {
 		return nil
 	}
 	g := tables.TensorLevelGrid(rep)
-	c := &excelize.Chart{
-		Type:   excelize.Line,
-		Title:  title("Peaks of the three levels, " + processAndDevice(t)),
-		XAxis:  excelize.ChartAxis{Font: axisFont, Title: title("iteration"), TickLabelSkip: max(1, (shown-1)/20), TickLabelPosition: excelize.ChartTickLabelLow},
-		YAxis:  axis(),
-		Series: columnSeries(levelsSheet, &g, "iteration", from, from+shown, [][2]string{{"allocated.peak_bytes", "E08214"}, {"reserved.peak_bytes", "4393C3"}, {"traced.peak_bytes", "1F4E79"}}),
-	}
-	for i := range c.Series {
-		s := &c.Series[i]
-		s.Line, s.Marker = excelize.LineOptions{Width: 2}, excelize.ChartMarker{Symbol: "none"}
-		if shown <= 40 {
-			s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: s.Fill}
-		}
-	}
+	c := iterationsChart(levelsSheet, &g, from, from+shown, [][2]string{{"allocated.peak_bytes", "E08214"}, {"reserved.peak_bytes", "4393C3"}, {"traced.peak_bytes", "1F4E79"}})
+	c.Title = title("Peaks of the three levels, " + processAndDevice(t))
 	return c
 }
 
@@ -104,7 +92,7 @@ func categoriesChart(rep *align.Report, t *align.Track) *excelize.Chart {
 	g := tables.CategoryGrid(rep)
 	return &excelize.Chart{
 		Type:   excelize.Col,
-		Series: columnSeries(categoriesSheet, &g, "category", from, to, [][2]string{{"max_bytes", "4393C3"}, {"at_peak_bytes", "E08214"}}),
+		Series: columnSeries(categoriesSheet, &g, "category", 1, from, to, [][2]string{{"max_bytes", "4393C3"}, {"at_peak_bytes", "E08214"}}),
 		Title:  title("Categories of tensors, " + processAndDevice(t)),
 		XAxis:  excelize.ChartAxis{Font: axisFont, TickLabelPosition: excelize.ChartTickLabelLow},
 		YAxis:  axis(),
@@ -113,12 +101,12 @@ func categoriesChart(rep *align.Report, t *align.Track) *excelize.Chart {
 
 // columnSeries shows columns of a sheet, each by its key and colour, over another column. The rows are half-open and count
 // from 0 below the head.
-func columnSeries(sheet string, g *tables.Grid, over string, from, to int, columns [][2]string) []excelize.ChartSeries {
+func columnSeries(sheet string, g *tables.Grid, over string, head, from, to int, columns [][2]string) []excelize.ChartSeries {
 	var out []excelize.ChartSeries
 	for _, c := range columns {
 		col := g.Place(c[0])
-		out = append(out, excelize.ChartSeries{Name: cells(sheet, col, 1, 1), Categories: cells(sheet, g.Place(over), from+2, to+1),
-			Values: cells(sheet, col, from+2, to+1), Fill: solid(c[1])})
+		out = append(out, excelize.ChartSeries{Name: cells(sheet, col, head, head), Categories: cells(sheet, g.Place(over), head+1+from, head+to),
+			Values: cells(sheet, col, head+1+from, head+to), Fill: solid(c[1])})
 	}
 	return out
 }
