@@ -48,10 +48,7 @@ func (p *runLines) middle() string {
 }
 
 // pen is that of the i-th line.
-func (p *runLines) pen(i int) canvas.Pen {
-	k := runPens[i%len(runPens)]
-	return canvas.Pen{Width: 1.6, Color: k.color, Dashes: k.dashes}
-}
+func (p *runLines) pen(i int) canvas.Pen { return runPens[i%len(runPens)].Wide(1.6) }
 
 func (p *runLines) heading() canvas.Heading {
 	h := canvas.Heading{Title: "Highest level of each iteration"}
@@ -93,7 +90,7 @@ func (p *runLines) draw(c *canvas.Canvas, r canvas.Rect) {
 			top := p.path(c, a, lines[i], func(pt *RunPoint) int64 { return pt.High })
 			bottom := p.path(c, a, lines[i], func(pt *RunPoint) int64 { return pt.Low })
 			slices.Reverse(bottom)
-			look := runPens[i%len(runPens)].color
+			look := p.pen(i).Color
 			c.Polygon(color.NRGBA{look.R, look.G, look.B, 0x48}, append(top, bottom...)) // one may lie over another
 		}
 	}

@@ -1,8 +1,6 @@
 package plot
 
 import (
-	"image/color"
-
 	"nsysmem/render/plot/internal/canvas"
 )
 
@@ -38,11 +36,11 @@ type RunPoint struct {
 }
 
 // runPens are those of the lines.
-var runPens = []struct {
-	color  color.RGBA
-	dashes []float64
-}{{canvas.Blue, nil}, {canvas.Vermillion, nil}, {canvas.Green, nil}, {canvas.Purple, nil}, {canvas.Orange, []float64{6, 2}},
-	{canvas.Sky, []float64{6, 2}}, {canvas.Ink, []float64{2, 2}}, {canvas.Faint, []float64{6, 2, 2, 2}}}
+var runPens = []canvas.Pen{
+	{Color: canvas.Blue}, {Color: canvas.Vermillion}, {Color: canvas.Green}, {Color: canvas.Purple},
+	{Color: canvas.Orange, Dashes: []float64{6, 2}}, {Color: canvas.Sky, Dashes: []float64{6, 2}},
+	{Color: canvas.Ink, Dashes: []float64{2, 2}}, {Color: canvas.Faint, Dashes: []float64{6, 2, 2, 2}},
+}
 
 // MaxRunLines is how many lines can be told apart.
 var MaxRunLines = len(runPens)

@@ -76,16 +76,16 @@ func (p *settingsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 	allocated.ground(c, a, under)
 	c.ByteAxis(a)
 	c.Frame(a)
-	allocated.draw(c, a, canvas.Edge, 0.6, nil)
+	allocated.draw(c, a, canvas.Pen{Width: 0.6, Color: canvas.Edge})
 	if p.card {
 		c.Horizontal(cardPen, a.Y(p.left), a.X0, a.X1)
 	}
 	for k, i := range slices.Backward(p.shown) { // the recorded one last, over the others
-		look, width := settingLooks[k%len(settingLooks)], 1.3
+		width := 1.3
 		if k == 0 {
 			width = 1.7
 		}
-		newStairs(p.reserved(&p.wi.Settings[i]), p.scale, n).draw(c, a, look.c, width, look.dashes)
+		newStairs(p.reserved(&p.wi.Settings[i]), p.scale, n).draw(c, a, settingPen(k, width))
 	}
 	if p.card {
 		p.stops(c, a)
@@ -201,12 +201,15 @@ func near(a, b canvas.Point, d canvas.Length) bool {
 	return max(a.X-b.X, b.X-a.X) < d && max(a.Y-b.Y, b.Y-a.Y) < d
 }
 
-// settingLooks are those of the lines: the first is of the setting that the program ran with.
-var settingLooks = []struct {
-	c      color.RGBA
-	dashes []float64
-}{{canvas.Ink, nil}, {canvas.Blue, nil}, {canvas.Vermillion, nil}, {canvas.Green, nil}, {canvas.Purple, []float64{7, 2}},
-	{canvas.Orange, []float64{7, 2}}, {canvas.Sky, []float64{7, 2}}, {color.RGBA{0x66, 0x11, 0x00, 0xFF}, []float64{2, 2}}}
+// settingPens are those of the lines: the first is of the setting that the program ran with.
+var settingPens = []canvas.Pen{
+	{Color: canvas.Ink}, {Color: canvas.Blue}, {Color: canvas.Vermillion}, {Color: canvas.Green},
+	{Color: canvas.Purple, Dashes: []float64{7, 2}}, {Color: canvas.Orange, Dashes: []float64{7, 2}},
+	{Color: canvas.Sky, Dashes: []float64{7, 2}}, {Color: color.RGBA{0x66, 0x11, 0x00, 0xFF}, Dashes: []float64{2, 2}},
+}
+
+// settingPen is that of the k-th setting shown, in a width.
+func settingPen(k int, width float64) canvas.Pen { return settingPens[k%len(settingPens)].Wide(width) }
 
 // around are the lower and the higher of the levels just before an entry of the trace and just after it.
 func around(s *whatif.Setting, event int32) (low, high int64) {

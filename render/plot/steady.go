@@ -178,9 +178,9 @@ func (p *steadyPanel) tint(c *canvas.Canvas, a canvas.Area) {
 func (p *steadyPanel) deviceLevel(c *canvas.Canvas, a canvas.Area) {
 	s, width := newStairs(p.device, a.Scale, c.Across(a.W())), 1.3
 	if p.stack != nil {
-		width = 0.8 // the edge of the stack
+		width = edgeWidth
 	}
-	s.draw(c, a, canvas.Ink, width, nil)
+	s.draw(c, a, look(s.kind).pen.Wide(width))
 	if s.high > 0 {
 		c.Label(peakLabel(&p.it.Memory, s.flat()), s.top(a), a)
 	}
@@ -229,8 +229,7 @@ func (p *steadyPanel) tensors(c *canvas.Canvas, a canvas.Area) {
 	}
 	for _, s := range []*stairs{l.device, l.reserved} {
 		if s != nil {
-			look := look(s.kind)
-			s.draw(c, a, look.color, lineWidth, look.dashes)
+			s.draw(c, a, look(s.kind).pen)
 		}
 	}
 	if use := p.view.use(&p.it.Use); stack.high > 0 {

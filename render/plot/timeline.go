@@ -148,24 +148,25 @@ func (t *timeline) drawLines(c *canvas.Canvas, a canvas.Area, stack *stacked) {
 		if s == t.device || s == t.reserved || t.tiny(s) {
 			continue
 		}
-		l := look(s.kind)
 		if stack != nil && !s.dense() { // to be seen on dark layers too
-			s.draw(c, a, canvas.White, 2.6, nil)
+			s.draw(c, a, canvas.Pen{Width: 2.6, Color: canvas.White})
 		}
-		s.draw(c, a, l.color, lineWidth, l.dashes)
+		s.draw(c, a, look(s.kind).pen)
 	}
 	if t.device != nil {
-		width := lineWidth
+		pen := look(t.device.kind).pen
 		if stack != nil && t.view.level == "" {
-			width = 0.8 // the edge of the stack
+			pen = pen.Wide(edgeWidth)
 		}
-		t.device.draw(c, a, canvas.Ink, width, nil)
+		t.device.draw(c, a, pen)
 	}
 	if t.reserved != nil {
-		l := look(align.LevelReserved)
-		t.reserved.draw(c, a, l.color, lineWidth, l.dashes)
+		t.reserved.draw(c, a, look(t.reserved.kind).pen)
 	}
 }
+
+// edgeWidth is that of the device level where it is the edge of a stack, in points of the layout.
+const edgeWidth = 0.8
 
 // axis draws the axis and says what it counts from.
 func (t *timeline) axis(c *canvas.Canvas, a canvas.Area) {

@@ -29,7 +29,7 @@ func WriteWhatIf(w io.Writer, format string, wi *whatif.Comparison, o Options) (
 		page.Skip(5)
 		page.Lines(c.Wrap(settingsFinding(wi), canvas.Normal, page.Left.W(), 2))
 		page.Skip(8)
-		shown := wi.Chosen(min(len(settingLooks), page.TableRows(0.3)))
+		shown := wi.Chosen(min(len(settingPens), page.TableRows(0.3)))
 		settingsTable(page, wi, shown)
 		page.Skip(6)
 		drawPanels(c, []panel{newSettings(wi, shown)}, []canvas.Rect{page.Left})
@@ -117,8 +117,7 @@ func settingsTable(page *canvas.Page, wi *whatif.Comparison, shown []int) {
 		if s.IsRecorded {
 			name += ", recorded"
 		}
-		look := settingLooks[k%len(settingLooks)]
-		rows[k] = settingRow{s, fmt.Sprintf("#%d %s", i+1, name) + hidden(wi, shown, k), canvas.Pen{Width: 1.8, Color: look.c, Dashes: look.dashes}}
+		rows[k] = settingRow{s, fmt.Sprintf("#%d %s", i+1, name) + hidden(wi, shown, k), settingPen(k, 1.8)}
 	}
 	more := ""
 	if left := len(wi.Settings) - len(shown); left > 0 {
