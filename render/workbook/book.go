@@ -164,8 +164,12 @@ func (b *book) table(t *table) error {
 	return nil
 }
 
-// part writes the rows from and below to of a table. The order of the calls is the stream writer's: sheet properties
-// before it is made, columns and panes before the first row, table and conditional formats before the flush.
+// part writes the rows from and below to of a table. The order of the calls is the stream writer's:
+//
+//  1. The properties of the sheet come before the writer is made.
+//  2. Columns and panes come before the first row.
+//  3. The head and the rows follow.
+//  4. The table and the conditional formats come before the flush.
 func (b *book) part(t *table, widths []float64, part, from, to int) error {
 	sheet, name := t.sheet, t.name
 	if part > 0 {
@@ -183,48 +187,18 @@ func (b *book) part(t *table, widths []float64, part, from, to int) error {
 	if err != nil {
 		return err
 	}
-	lines := 1
-	for i, c := range t.cols {
-		lines = max(lines, int(math.Ceil(float64(wording.Width(c.head)+3)/widths[i])))
-	}
-	// Neighbours that are alike are set at once: the library goes through all columns for each.
-	for i, j := 0, 0; i < len(t.cols); i = j {
-		for j = i + 1; j < len(t.cols) && widths[j] == widths[i] && t.cols[j].as == t.cols[i].as; j++ {
-		}
-		if err := w.SetColWidth(i+1, j, widths[i]); err != nil {
-			return err
-		}
-		if err := w.SetColStyle(i+1, j, b.styles[t.cols[i].as]); err != nil {
-			return err
-		}
+	if err := b.columns(w, t, widths); err != nil {
+		return err
 	}
 	if err := w.SetPanes(panes(t.fixed)); err != nil {
 		return err
 	}
-	heads := make([]any, len(t.cols))
-	for i, c := range t.cols {
-		heads[i] = excelize.Cell{StyleID: b.headStyle(c.as), Value: c.head}
-	}
-	if err := w.SetRow("A1", heads, excelize.RowOpts{Height: float64(min(lines, 4)*15 + 3)}); err != nil {
+	if err := b.heads(w, t, widths); err != nil {
 		return err
 	}
-	var r row
-	var cell []byte
-	for i := from; i < to; i++ {
-		r.reset()
-		t.fill(i, &r)
-		cell = strconv.AppendInt(append(cell[:0], 'A'), int64(i-from+2), 10)
-		if err := w.SetRow(string(cell), r.cells); err != nil {
-			return err
-		}
-	}
-	rows := to - from
-	if rows == 0 {
-		// A table needs a row, and a reader needs to know why there is none.
-		if err := w.SetRow("A2", []any{excelize.Cell{StyleID: b.key, Value: t.none}}); err != nil {
-			return err
-		}
-		rows = 1
+	rows, err := b.rows(w, t, from, to)
+	if err != nil {
+		return err
 	}
 	last, err := excelize.CoordinatesToCellName(len(t.cols), rows+1)
 	if err != nil {
@@ -239,15 +213,68 @@ func (b *book) part(t *table, widths []float64, part, from, to int) error {
 			return err
 		}
 	}
-	titles := quoteSheet(sheet) + "!$1:$1"
-	if t.fixed > 0 {
-		col, _ := excelize.ColumnNumberToName(t.fixed)
-		titles = quoteSheet(sheet) + "!$A:$" + col + "," + titles
-	}
-	if err := b.f.SetDefinedName(&excelize.DefinedName{Name: "_xlnm.Print_Titles", RefersTo: titles, Scope: sheet}); err != nil {
+	if err := b.printTitles(sheet, t.fixed); err != nil {
 		return err
 	}
 	return w.Flush()
+}
+
+// columns sets widths and formats. Neighbours that are alike are set at once: the library goes through all columns for each.
+func (b *book) columns(w *excelize.StreamWriter, t *table, widths []float64) error {
+	for i, j := 0, 0; i < len(t.cols); i = j {
+		for j = i + 1; j < len(t.cols) && widths[j] == widths[i] && t.cols[j].as == t.cols[i].as; j++ {
+		}
+		if err := w.SetColWidth(i+1, j, widths[i]); err != nil {
+			return err
+		}
+		if err := w.SetColStyle(i+1, j, b.styles[t.cols[i].as]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heads writes the first row, as high as the longest head needs at its column's width.
+func (b *book) heads(w *excelize.StreamWriter, t *table, widths []float64) error {
+	lines := 1
+	heads := make([]any, len(t.cols))
+	for i, c := range t.cols {
+		lines = max(lines, int(math.Ceil(float64(wording.Width(c.head)+3)/widths[i])))
+		heads[i] = excelize.Cell{StyleID: b.headStyle(c.as), Value: c.head}
+	}
+	return w.SetRow("A1", heads, excelize.RowOpts{Height: float64(min(lines, 4)*15 + 3)})
+}
+
+// rows writes the rows from and below to, and says how many there are below the head: a table needs one, and a reader needs
+// to know why there is none.
+func (b *book) rows(w *excelize.StreamWriter, t *table, from, to int) (int, error) {
+	if from == to {
+		return 1, w.SetRow("A2", []any{excelize.Cell{StyleID: b.key, Value: t.none}})
+	}
+	var r row
+	var cell []byte
+	for i := from; i < to; i++ {
+		r.reset()
+		t.fill(i, &r)
+		cell = strconv.AppendInt(append(cell[:0], 'A'), int64(i-from+2), 10)
+		if err := w.SetRow(string(cell), r.cells); err != nil {
+			return 0, err
+		}
+	}
+	return to - from, nil
+}
+
+// printTitles has the head, and the columns that stay in sight, on every printed page.
+func (b *book) printTitles(sheet string, fixed int) error {
+	titles := quoteSheet(sheet) + "!$1:$1"
+	if fixed > 0 {
+		col, err := excelize.ColumnNumberToName(fixed)
+		if err != nil {
+			return err
+		}
+		titles = quoteSheet(sheet) + "!$A:$" + col + "," + titles
+	}
+	return b.f.SetDefinedName(&excelize.DefinedName{Name: "_xlnm.Print_Titles", RefersTo: titles, Scope: sheet})
 }
 
 // colours adds data bars and colour scales. They begin at zero where that means something, so that lengths and shades
