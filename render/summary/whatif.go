@@ -23,16 +23,39 @@ const (
 // WriteWhatIf writes a comparison of settings for a terminal of so many columns (0 for 80), as WriteText does.
 func WriteWhatIf(w io.Writer, wi *whatif.Comparison, width int, color bool) error {
 	p := newPrinter(w, width, color)
+	p.compared(wi)
+	title := "Settings"
+	if wi.Ranked {
+		title = "Settings, best first"
+	}
+	p.head(title)
+	p.order(wi)
+	p.settings(wi)
+	p.limits(wi)
+	p.apart(wi)
+	p.places(wi)
+	p.byIteration(wi)
+	if notes := slices.Concat(wi.Notes, settingNotes(wi)); len(notes) > 0 {
+		p.head("Notes")
+		p.list(notes)
+	}
+	p.head("What these figures cannot know")
+	p.list(wi.CannotKnow)
+	return p.out.close()
+}
+
+// compared says what was recorded, and on which card it is to run.
+func (p *printer) compared(wi *whatif.Comparison) {
 	p.para("", wi.Snapshot, bold)
 	s := fmt.Sprintf("device %d, %s allocations", wi.Device, wording.Count(wi.Allocations))
 	if wi.Timed {
 		s += " in " + wording.Duration(wi.To-wi.From)
 	}
-	if wi.Known {
-		s += ", recorded with " + strings.TrimSuffix("setting "+phrase.Conf(wi.Recorded), "setting (default)")
-		if wi.Recorded == "" {
-			s = strings.TrimSuffix(s, " ") + " the default setting"
-		}
+	switch {
+	case wi.Known && wi.Recorded == "":
+		s += ", recorded with the default setting"
+	case wi.Known:
+		s += ", recorded with setting " + wi.Recorded
 	}
 	p.para("  ", s)
 	if wi.Track != nil {
@@ -45,31 +68,17 @@ func WriteWhatIf(w io.Writer, wi *whatif.Comparison, width int, color bool) erro
 		}
 		p.para("  ", s)
 	}
-	title := "Settings"
-	if wi.Ranked {
-		title = "Settings, best first"
-	}
-	p.head(title)
-	p.order(wi)
-	p.settings(wi)
-	p.limits(wi)
-	p.apart(wi)
-	p.places(wi)
-	p.byIteration(wi)
-	if len(wi.Notes) > 0 || p.settingNotes(wi, true) {
-		p.head("Notes")
-		for _, n := range wi.Notes {
-			p.para("- ", n)
-		}
-		p.settingNotes(wi, false)
-	}
-	p.head("What these figures cannot know")
-	for _, n := range wi.CannotKnow {
-		p.para("- ", n)
-	}
-	return p.out.close()
 }
 
+// list writes sentences, each with a dash before it.
+func (p *printer) list(sentences []string) {
+	for _, s := range sentences {
+		p.para("- ", s)
+	}
+}
+
+// number is what the text calls the setting at a place. Settings are referred to by it: their names are long, and differ in
+// the middle.
 func number(i int) string { return "#" + strconv.Itoa(i+1) }
 
 // order says how the rows are sorted, and what their figures are about.
@@ -142,19 +151,10 @@ func (p *printer) limits(wi *whatif.Comparison) {
 	p.head("On a card of " + wording.Bytes(wi.Capacity))
 	none := true
 	for i := range wi.Settings {
-		s := &wi.Settings[i]
-		if s.Failed() > 0 {
-			continue
+		if s := &wi.Settings[i]; s.Failed() == 0 {
+			none = false
+			p.para("  "+number(i)+" ", phrase.Setting(s)+" runs through"+retries(s.Limited.Retries)+".")
 		}
-		none = false
-		text := phrase.Setting(s) + " runs through"
-		switch n := s.Limited.Retries; {
-		case n == 1:
-			text += ", and gives its whole cache back once, which costs time"
-		case n > 1:
-			text += fmt.Sprintf(", and gives its whole cache back %d times, which costs time", n)
-		}
-		p.para("  "+number(i)+" ", text+".")
 	}
 	if none {
 		p.para("  ", "No setting tried runs through.")
@@ -169,6 +169,17 @@ func (p *printer) limits(wi *whatif.Comparison) {
 	}
 	rows := slices.DeleteFunc(tables.SettingRows(wi), func(r *tables.Setting) bool { return wi.Settings[r.Place].Failed() == 0 || told[r.Place] })
 	p.placed(wi, laidOut(tables.Stops.Columns(tables.Terminal), rows), len(rows))
+}
+
+// retries tells of caches that were given back because there was no room.
+func retries(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return ", and gives its whole cache back once, which costs time"
+	}
+	return fmt.Sprintf(", and gives its whole cache back %d times, which costs time", n)
 }
 
 // placed writes a table whose places are times without a report: things happen at those, and in a phase. Without rows there
@@ -228,33 +239,34 @@ func (p *printer) places(wi *whatif.Comparison) {
 	if wi.Track != nil {
 		return
 	}
-	some, after := false, false
-	for i := range wi.Settings {
-		s := &wi.Settings[i]
-		var at []*whatif.Moment
-		if s.First != nil {
-			at = append(at, &s.First.Moment, &s.Most.Moment)
-		}
-		if s.Failed() > 0 && len(s.Limited.Failures) > 0 {
-			at = append(at, &s.Limited.Failures[0].Moment)
-		}
-		for _, m := range at {
-			some = true
-			after = after || strings.HasPrefix(m.Frame, phrase.NoLine)
-		}
-	}
-	if !some {
+	named := moments(wi)
+	if len(named) == 0 {
 		return
 	}
 	text := "Times count from the start of the trace, which may be long before the first iteration; --report names iterations and phases."
 	if !wi.Timed {
 		text = "Entries are those of the trace; --report names iterations and phases."
 	}
-	if after {
+	if slices.ContainsFunc(named, func(m *whatif.Moment) bool { return strings.HasPrefix(m.Frame, phrase.NoLine) }) {
 		text = "(after LINE): no Python line runs there, as in a backward pass; LINE is the last one to ask for memory before. " + text
 	}
 	p.blank()
 	p.para("  ", text, dim)
+}
+
+// moments are those that the tables name: where settings stop, and where they differ.
+func moments(wi *whatif.Comparison) []*whatif.Moment {
+	var out []*whatif.Moment
+	for i := range wi.Settings {
+		s := &wi.Settings[i]
+		if s.First != nil {
+			out = append(out, &s.First.Moment, &s.Most.Moment)
+		}
+		if s.Failed() > 0 && len(s.Limited.Failures) > 0 {
+			out = append(out, &s.Limited.Failures[0].Moment)
+		}
+	}
+	return out
 }
 
 // byIteration compares the highest reserved level of each iteration.
@@ -275,8 +287,9 @@ func (p *printer) byIteration(wi *whatif.Comparison) {
 	p.table(laidOut(tables.StepsUnder(tables.Terminal, wi.Chosen(whatIfColumns), number), rows), gaps)
 }
 
-// settingNotes writes what is to be said about single settings, each sentence once; with dry it says whether there is any.
-func (p *printer) settingNotes(wi *whatif.Comparison, dry bool) bool {
+// settingNotes are what is to be said about single settings, each sentence once. Which settings it is about is left out where
+// these are many: what is said of most of them is no reason to choose one.
+func settingNotes(wi *whatif.Comparison) []string {
 	var texts []string
 	where := map[string][]string{}
 	for i := range wi.Settings {
@@ -287,15 +300,10 @@ func (p *printer) settingNotes(wi *whatif.Comparison, dry bool) bool {
 			where[n] = append(where[n], number(i))
 		}
 	}
-	if dry {
-		return len(texts) > 0
-	}
-	for _, n := range texts {
-		lead := strings.Join(where[n], ", ") + ": "
-		if len(where[n]) == len(wi.Settings) || len(where[n]) > 6 {
-			lead = ""
+	for i, n := range texts {
+		if len(where[n]) < len(wi.Settings) && len(where[n]) <= 6 {
+			texts[i] = strings.Join(where[n], ", ") + ": " + n
 		}
-		p.para("- ", lead+n)
 	}
-	return true
+	return texts
 }

@@ -45,6 +45,12 @@ func unknown[R any](c Column[R]) Column[R] {
 	return c
 }
 
+// barred is a column with bars in workbooks.
+func barred[R any](c Column[R]) Column[R] {
+	c.Bar = true
+	return c
+}
+
 // columnsOf are some columns of a catalogue.
 func columnsOf[R any](catalogue []Column[R], keys ...string) []Column[R] {
 	return slices.DeleteFunc(slices.Clone(catalogue), func(c Column[R]) bool { return !slices.Contains(keys, c.Key) })

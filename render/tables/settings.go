@@ -78,12 +78,6 @@ func roomy(key, head string, u Unit, get func(*whatif.Setting) int64) Column[*Se
 	return Column[*Setting]{Key: key, Head: head, Unit: u, Over: "with room enough", Int: func(s *Setting) int64 { return get(s.get()) }}
 }
 
-// barred is a column with bars in workbooks.
-func barred[R any](c Column[R]) Column[R] {
-	c.Bar = true
-	return c
-}
-
 // whatIfTrack are the columns that say whose settings or iterations a row is about. Without a report the process is unknown,
 // and the device that of the snapshot.
 func whatIfTrack[R any](of func(R) *whatif.Comparison) []Column[R] {

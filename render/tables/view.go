@@ -137,6 +137,9 @@ func number(s string) int {
 	return n
 }
 
+// wholes are the units of the same figures to the last digit.
+var wholes = map[Unit]Unit{Bytes: Whole, Change: WholeChange, Time: WholeNS, Short: WholeNS}
+
 // show is a column as an output has it.
 func show[R any](c Column[R], o Output, p pick) Column[R] {
 	c.Rank, c.Min = p.rank, p.min
@@ -144,37 +147,33 @@ func show[R any](c Column[R], o Output, p pick) Column[R] {
 		c.Unit = Long
 	}
 	if p.whole {
-		c.Bar = false
-		switch c.Unit {
-		case Bytes:
-			c.Unit = Whole
-		case Change:
-			c.Unit = WholeChange
-		case Time, Short:
-			c.Unit = WholeNS
+		c.Bar = false // the rounded column beside it has them
+		if whole, ok := wholes[c.Unit]; ok {
+			c.Unit = whole
 		}
 	}
-	switch o {
-	case CSV:
-		c.Head = c.Key
-		if c.Group != "" && !strings.HasPrefix(c.Key, c.Group+"_") {
-			c.Head = c.Group + "_" + c.Key
-		}
-	case JSON, Parquet:
-		c.Head = c.Key
-	case Markdown:
-		c.Head = capital(c.Head)
-	case Workbook, BatchWorkbook:
-		c.Head = capital(c.Head) + remark(unitNames[c.Unit], c.Of)
-	}
-	if p.head != nil {
-		whole := false
-		c.Head, whole = strings.CutPrefix(*p.head, "=")
-		if !whole && (o == Workbook || o == BatchWorkbook) {
-			c.Head += remark(unitNames[c.Unit], c.Of)
-		}
-	}
+	c.Head = headIn(c, o, p.head)
 	return c
+}
+
+// headIn is the head of a column in an output; own is the one that the view gives it, nil for none.
+func headIn[R any](c Column[R], o Output, own *string) string {
+	head, exact := c.Head, false
+	switch {
+	case own != nil:
+		head, exact = strings.CutPrefix(*own, "=")
+	case o == CSV && c.Group != "" && !strings.HasPrefix(c.Key, c.Group+"_"):
+		return c.Group + "_" + c.Key
+	case o == CSV, o == JSON, o == Parquet:
+		return c.Key
+	case o != Terminal:
+		head = capital(head)
+	}
+	// A cell of a workbook is a bare number.
+	if (o == Workbook || o == BatchWorkbook) && !exact {
+		head += remark(unitNames[c.Unit], c.Of)
+	}
+	return head
 }
 
 // unitNames are the units that the heads of workbooks name: a cell there is a bare number.
