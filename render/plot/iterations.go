@@ -151,11 +151,11 @@ const (
 
 // draw draws a column per iteration, and numbers under them.
 func (p *columnsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
-	a := c.Area(r, c.Pt(canvas.AxisRoom), 15, 2)
+	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Right: 2, Least: 15})
 	a.Low, a.High = p.low, p.high
 	a.X0 += c.ByteAxisWidth(a)
 	c.ByteAxis(a)
-	c.Outline(canvas.Frame, a.Rect)
+	c.Frame(a)
 
 	n := canvas.Length(len(p.bars))
 	slot := min(a.W()/n, c.Pt(widestSlot))
@@ -182,14 +182,14 @@ func (p *columnsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 		return x, x + slot
 	}
 	numbers(c, p.view.its, place, func(s string, x canvas.Length, _ *align.Iteration) {
-		c.Mark(x, a.Y0)
-		c.Count(s, x, a.Y0)
+		c.Mark(a, x)
+		c.Count(a, s, x)
 	})
 	name := p.word
 	if p.track.IterationsFrom.Inferred() {
 		name += " (inferred from GPU work)"
 	}
-	c.AxisTitle(c.Fit(name, canvas.Small, a.W()), a, a.Y0)
+	c.AxisTitle(a, c.Fit(name, canvas.Small, a.W()))
 }
 
 // Of bars, in points of the layout or as shares.

@@ -72,7 +72,7 @@ func (l *lanes) labels(c *canvas.Canvas, name string) canvas.Length {
 
 // draw draws the lanes under an area whose names have so much room to the left.
 func (l *lanes) draw(c *canvas.Canvas, a canvas.Area, margin canvas.Length) {
-	c.Horizontal(canvas.Frame, a.Y0, a.X0, a.X1)
+	c.Horizontal(canvas.FramePen, a.Y0, a.X0, a.X1)
 	r := canvas.Rect{X0: a.X0, X1: a.X1, Y1: a.Y0 - c.Pt(laneGap)}
 	name := func(s string) { c.Text(s, a.X0-c.Pt(laneLabel), r.Y0+c.Pt(laneRise), canvas.Small.Right()) }
 	if len(l.view.its) > 0 {

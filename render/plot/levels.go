@@ -9,29 +9,33 @@ import (
 	"nsysmem/render/plot/internal/canvas"
 )
 
+// lineWidth is that of levels, in points of the layout.
+const lineWidth = 1.2
+
 // lineLook is how the line of a kind of level looks. Each has dashes of its own.
 type lineLook struct {
-	label  string
-	color  color.RGBA
-	dashes []float64
+	label string
+	pen   canvas.Pen
 }
 
 var looks = map[align.LevelKind]lineLook{
-	align.LevelDevice:    {"device", canvas.Ink, nil},
-	align.LevelManaged:   {"managed", color.RGBA{0xAA, 0x33, 0x77, 0xFF}, []float64{7, 2}},
-	align.LevelPinned:    {"pinned host", color.RGBA{0x00, 0x77, 0x5A, 0xFF}, []float64{3, 2}},
-	align.LevelPageable:  {"pageable host", color.RGBA{0x80, 0x80, 0x10, 0xFF}, []float64{1.5, 2}},
-	align.LevelAllocated: {"allocated (tensors)", color.RGBA{0x00, 0x72, 0xB2, 0xFF}, []float64{4, 1.5}},
-	align.LevelReserved:  {"reserved by PyTorch", color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, []float64{8, 1.5}},
-	align.LevelPoolSize:  {"pool size", color.RGBA{0xB0, 0x4A, 0x00, 0xFF}, []float64{9, 2, 2, 2}},
-	align.LevelPoolUsed:  {"pool in use", color.RGBA{0x20, 0x60, 0xC0, 0xFF}, []float64{5, 2, 1.5, 2}},
+	align.LevelDevice:    {"device", canvas.Pen{Color: canvas.Ink}},
+	align.LevelManaged:   {"managed", canvas.Pen{Color: color.RGBA{0xAA, 0x33, 0x77, 0xFF}, Dashes: []float64{7, 2}}},
+	align.LevelPinned:    {"pinned host", canvas.Pen{Color: color.RGBA{0x00, 0x77, 0x5A, 0xFF}, Dashes: []float64{3, 2}}},
+	align.LevelPageable:  {"pageable host", canvas.Pen{Color: color.RGBA{0x80, 0x80, 0x10, 0xFF}, Dashes: []float64{1.5, 2}}},
+	align.LevelAllocated: {"allocated (tensors)", canvas.Pen{Color: color.RGBA{0x00, 0x72, 0xB2, 0xFF}, Dashes: []float64{4, 1.5}}},
+	align.LevelReserved:  {"reserved by PyTorch", canvas.Pen{Color: color.RGBA{0xD5, 0x5E, 0x00, 0xFF}, Dashes: []float64{8, 1.5}}},
+	align.LevelPoolSize:  {"pool size", canvas.Pen{Color: color.RGBA{0xB0, 0x4A, 0x00, 0xFF}, Dashes: []float64{9, 2, 2, 2}}},
+	align.LevelPoolUsed:  {"pool in use", canvas.Pen{Color: color.RGBA{0x20, 0x60, 0xC0, 0xFF}, Dashes: []float64{5, 2, 1.5, 2}}},
 }
 
 func look(kind align.LevelKind) lineLook {
-	if l, ok := looks[kind]; ok {
-		return l
+	l, ok := looks[kind]
+	if !ok {
+		l = lineLook{clean(string(kind)), canvas.Pen{Color: canvas.Faint, Dashes: []float64{2, 1}}}
 	}
-	return lineLook{clean(string(kind)), canvas.Faint, []float64{2, 1}}
+	l.pen.Width = lineWidth
+	return l
 }
 
 // Lines of one level across a panel.
@@ -39,9 +43,6 @@ var (
 	cardPen   = canvas.Pen{Width: 1.2, Color: card, Dashes: []float64{6, 3}}
 	theoryPen = canvas.Pen{Width: 1.2, Color: color.RGBA{0x11, 0x11, 0x11, 0xFF}, Dashes: []float64{1.2, 2.4}}
 )
-
-// lineWidth is that of levels, in points of the layout.
-const lineWidth = 1.2
 
 // What lies between the levels.
 var (
@@ -134,9 +135,9 @@ func (s *scene) gapEntries(l *levels, top int64) (out canvas.Entries) {
 func (s *scene) lineEntries(l *levels) (out canvas.Entries) {
 	for _, line := range l.lines {
 		look := look(line.kind)
-		label, pen := look.label, canvas.Pen{Width: lineWidth, Color: look.color, Dashes: look.dashes}
+		label, pen := look.label, look.pen
 		if line.kind == align.LevelDevice {
-			pen.Width = 1.8
+			pen = pen.Wide(1.8)
 			if s.view.level != "" {
 				label = "device (all traced)"
 			}

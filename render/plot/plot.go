@@ -10,58 +10,10 @@ package plot
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/render/plot/internal/canvas"
 )
-
-// Options say what a picture shows and how. The zero value is the whole picture at its usual size.
-type Options struct {
-	View       string  // "timeline", "iterations", "steady" or "all"; empty for all; or "segments", a map of the allocator's memory
-	From       int64   // ns on the report's clock; start of the timeline, and 0 with To 0 for where the track's data start
-	To         int64   // ns; end of the timeline
-	Iterations *[2]int // first and last number (align.Iteration.Index) shown, both included; nil for all
-	Linear     bool    // keep one time scale where the iterations would be too narrow on it
-	Stack      string  // "category", "phase", "kind" or "none"; empty for category where tensors are known
-	At         string  // of the segments view: "peak" (of what tensors hold), "reserved" (peak), "oom" or "time"; empty for peak
-	AtTime     int64   // ns on the report's clock, for At "time"
-	SinceFirst bool    // count the timeline's axis from the first event in view, not from the report's time 0
-
-	Size  Size   // of the whole picture; the zero value is 1600 by 1000 pixels
-	DPI   int    // pixels per inch, which sets how large text is beside the picture; 0 for 100
-	Font  string // font file for characters that the built-in font lacks; empty to look among the installed ones
-	Title string // in place of the report's name; empty for that
-
-	noScan bool // tests: as on a machine without fonts
-}
-
-// A Size is the width and height of a picture.
-type Size = canvas.Size
-
-// ParseSize reads a size such as "1600x1000", "1600x1000px", "40x25cm" or "16x10in".
-func ParseSize(s string) (Size, error) {
-	size, err := canvas.ParseSize(s)
-	if err != nil {
-		return Size{}, fmt.Errorf("plot: %w", err)
-	}
-	return size, nil
-}
-
-// CheckSize says why a picture of the size and resolution of o cannot be; nil where it can.
-func CheckSize(o Options) error {
-	_, err := o.sheet()
-	return err
-}
-
-func (o *Options) sheet() (canvas.Sheet, error) {
-	sheet, err := canvas.NewSheet(o.Size, o.DPI)
-	if err != nil {
-		return sheet, fmt.Errorf("plot: %w", err)
-	}
-	return sheet, nil
-}
 
 // Write draws a picture of track, one of rep.Tracks, in a format, "png", "svg" or "pdf". curves are those of the windows
 // that Windows names for the same options, in its order; a missing one is drawn as an empty panel. Nothing is written to w
@@ -85,59 +37,6 @@ func Write(w io.Writer, format string, rep *findings.Report, track *align.Track,
 	}
 	warnings, err = write(w, format, o, s.draw)
 	return append(view.doubts[:len(view.doubts):len(view.doubts)], warnings...), err
-}
-
-// recovered makes an error of a panic: the libraries below say by panic what they cannot draw, and a broken picture must
-// not take the program with it.
-func recovered(format string, err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("plot: draw %s: %v", format, r)
-	}
-}
-
-// write draws on a canvas of a format, and writes that to w when it is complete. It warns of characters that no font has.
-func write(w io.Writer, format string, o Options, draw func(*canvas.Canvas)) (warnings []findings.Warning, err error) {
-	sheet, err := o.sheet()
-	if err != nil {
-		return nil, err
-	}
-	fonts, err := canvas.NewFonts(o.Font, !o.noScan)
-	if err != nil {
-		return nil, fmt.Errorf("plot: %w", err)
-	}
-	c, err := canvas.New(format, sheet, fonts)
-	if err != nil {
-		return nil, fmt.Errorf("plot: %w", err)
-	}
-	draw(c)
-	data, err := c.Bytes()
-	if err != nil {
-		return nil, fmt.Errorf("plot: %w", err)
-	}
-	if missing := fonts.Missing(); len(missing) > 0 {
-		warnings = append(warnings, missingWarning(missing))
-	}
-	if _, err := w.Write(data); err != nil {
-		return warnings, fmt.Errorf("plot: write %s: %w", format, err)
-	}
-	return warnings, nil
-}
-
-// missingWarning names characters that were drawn as boxes.
-func missingWarning(missing []rune) findings.Warning {
-	const most = 8
-	var names []string
-	for _, r := range missing[:min(len(missing), most)] {
-		names = append(names, fmt.Sprintf("%c (U+%04X)", r, r))
-	}
-	list := strings.Join(names, ", ")
-	if left := len(missing) - most; left > 0 {
-		list += fmt.Sprintf(" and %d more", left)
-	}
-	return findings.Warning{
-		Code: "no_font",
-		Text: "no font has " + list + ": boxes are drawn in their place; install a font that has them or name its file with --font",
-	}
 }
 
 // Windows are the stretches of track for which a picture with these options wants curves, in the order in which Write

@@ -48,10 +48,7 @@ func (p *runLines) middle() string {
 }
 
 // pen is that of the i-th line.
-func (p *runLines) pen(i int) canvas.Pen {
-	k := runPens[i%len(runPens)]
-	return canvas.Pen{Width: 1.6, Color: k.color, Dashes: k.dashes}
-}
+func (p *runLines) pen(i int) canvas.Pen { return runPens[i%len(runPens)].Wide(1.6) }
 
 func (p *runLines) heading() canvas.Heading {
 	h := canvas.Heading{Title: "Highest level of each iteration"}
@@ -75,7 +72,7 @@ func (p *runLines) x(c *canvas.Canvas, a canvas.Area, iteration int64) canvas.Le
 
 // draw draws the panel in r: the axes, then all bands, then the lines over them.
 func (p *runLines) draw(c *canvas.Canvas, r canvas.Rect) {
-	a := c.Area(r, c.Pt(canvas.AxisRoom), 15, 2)
+	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Right: 2, Least: 15})
 	if p.high == 0 && p.last < p.first {
 		c.Note("no iteration with a known level", a.Rect)
 		return
@@ -83,7 +80,7 @@ func (p *runLines) draw(c *canvas.Canvas, r canvas.Rect) {
 	a.Low, a.High = canvas.ByteRange(min(p.low, p.high), p.high, false)
 	a.X0 += c.ByteAxisWidth(a)
 	c.ByteAxis(a)
-	c.Outline(canvas.Frame, a.Rect)
+	c.Frame(a)
 	p.axis(c, a)
 
 	lines := make([][]RunPoint, len(p.Lines))
@@ -93,7 +90,7 @@ func (p *runLines) draw(c *canvas.Canvas, r canvas.Rect) {
 			top := p.path(c, a, lines[i], func(pt *RunPoint) int64 { return pt.High })
 			bottom := p.path(c, a, lines[i], func(pt *RunPoint) int64 { return pt.Low })
 			slices.Reverse(bottom)
-			look := runPens[i%len(runPens)].color
+			look := p.pen(i).Color
 			c.Polygon(color.NRGBA{look.R, look.G, look.B, 0x48}, append(top, bottom...)) // one may lie over another
 		}
 	}
@@ -115,10 +112,10 @@ func (p *runLines) axis(c *canvas.Canvas, a canvas.Area) {
 	step := int64(canvas.NiceStep(float64(max(p.last-p.first, 1)), max(int(a.W()/c.Pt(mark)), 2)))
 	for it := (p.first + step - 1) / step * step; it <= p.last; it += step {
 		x := p.x(c, a, it)
-		c.Mark(x, a.Y0)
-		c.Count(strconv.FormatInt(it, 10), x, a.Y0)
+		c.Mark(a, x)
+		c.Count(a, strconv.FormatInt(it, 10), x)
 	}
-	c.AxisTitle("iteration", a, a.Y0)
+	c.AxisTitle(a, "iteration")
 }
 
 // path is a level of points as a line.

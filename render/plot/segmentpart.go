@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"image/color"
 
 	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
@@ -177,4 +178,30 @@ func (p *segmentsPanel) partLabel(c *canvas.Canvas, pt part, r canvas.Rect) {
 			return
 		}
 	}
+}
+
+// Looks of what is no tensor.
+var (
+	freeHatch    = color.RGBA{0xB8, 0xBC, 0xC2, 0xFF}
+	pendingColor = color.RGBA{0xEE, 0x88, 0x66, 0xFF}
+	largestColor = color.RGBA{0xC8, 0x00, 0x1E, 0xFF}
+
+	segmentPen = canvas.Pen{Width: 0.8, Color: barColor}
+	largestPen = canvas.Pen{Width: 1.8, Color: largestColor}
+)
+
+// A segmentsPanel is the map as it is drawn.
+type segmentsPanel struct {
+	*segmentMap
+	stack *stack
+}
+
+// A poolScale is where one row of a pool lies: 0 bytes at x0.
+type poolScale struct {
+	x0      canvas.Length
+	perByte float64
+}
+
+func (s poolScale) at(bytes int64) canvas.Length {
+	return s.x0 + canvas.Length(float64(bytes)*s.perByte)
 }

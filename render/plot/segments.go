@@ -2,21 +2,10 @@ package plot
 
 import (
 	"fmt"
-	"image/color"
 
 	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/plot/internal/canvas"
-)
-
-// Looks of what is no tensor.
-var (
-	freeHatch    = color.RGBA{0xB8, 0xBC, 0xC2, 0xFF}
-	pendingColor = color.RGBA{0xEE, 0x88, 0x66, 0xFF}
-	largestColor = color.RGBA{0xC8, 0x00, 0x1E, 0xFF}
-
-	segmentPen = canvas.Pen{Width: 0.8, Color: barColor}
-	largestPen = canvas.Pen{Width: 1.8, Color: largestColor}
 )
 
 // entries name the colours of the map.
@@ -37,12 +26,6 @@ func (m *segmentMap) entries(s *stack) (out canvas.Entries) {
 	return out
 }
 
-// A segmentsPanel is the map as it is drawn.
-type segmentsPanel struct {
-	*segmentMap
-	stack *stack
-}
-
 // A pool is the segments for large requests, or for small ones, laid out.
 type pool struct {
 	name    string
@@ -50,16 +33,6 @@ type pool struct {
 	rows    []shelf
 	perByte float64       // points
 	gap     canvas.Length // between segments; 0 where borders would be all there is to see
-}
-
-// A poolScale is where one row of a pool lies: 0 bytes at x0.
-type poolScale struct {
-	x0      canvas.Length
-	perByte float64
-}
-
-func (s poolScale) at(bytes int64) canvas.Length {
-	return s.x0 + canvas.Length(float64(bytes)*s.perByte)
 }
 
 // Lengths of the map, in points of the layout.

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"image/color"
 	"math"
 	"slices"
 	"strconv"
@@ -65,8 +66,7 @@ func (p *settingsPanel) heading() canvas.Heading {
 
 // draw draws the panel in r: what tensors held, the settings' lines over it, and where they stop; then lanes and axis.
 func (p *settingsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
-	axisY := r.Y0 + c.Pt(canvas.AxisRoom)
-	a := c.Area(canvas.Rect{X0: r.X0, Y0: axisY, X1: r.X1, Y1: r.Y1}, p.lanes.height(c), 20, 4)
+	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Lanes: p.lanes.height(c), Right: 4, Least: 20})
 	a.Scale, a.High = p.scale, p.top+p.top/12
 	margin := max(c.ByteAxisWidth(a), p.lanes.labels(c, sharesName))
 	a.X0 += margin
@@ -75,17 +75,17 @@ func (p *settingsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 	allocated := newStairs(p.allocated(), p.scale, n)
 	allocated.ground(c, a, under)
 	c.ByteAxis(a)
-	c.Outline(canvas.Frame, canvas.Rect{X0: a.X0, Y0: axisY, X1: a.X1, Y1: a.Y1})
-	allocated.draw(c, a, canvas.Edge, 0.6, nil)
+	c.Frame(a)
+	allocated.draw(c, a, canvas.Pen{Width: 0.6, Color: canvas.Edge})
 	if p.card {
 		c.Horizontal(cardPen, a.Y(p.left), a.X0, a.X1)
 	}
 	for k, i := range slices.Backward(p.shown) { // the recorded one last, over the others
-		look, width := settingLooks[k%len(settingLooks)], 1.3
+		width := 1.3
 		if k == 0 {
 			width = 1.7
 		}
-		newStairs(p.reserved(&p.wi.Settings[i]), p.scale, n).draw(c, a, look.c, width, look.dashes)
+		newStairs(p.reserved(&p.wi.Settings[i]), p.scale, n).draw(c, a, settingPen(k, width))
 	}
 	if p.card {
 		p.stops(c, a)
@@ -94,16 +94,13 @@ func (p *settingsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 		c.Note("nothing is reserved", a.Rect)
 	}
 	p.lanes.draw(c, a, margin)
-	p.axis(c, a, axisY)
+	p.axis(c, a)
 }
 
 // axis draws the axis, of time or of entries.
-func (p *settingsPanel) axis(c *canvas.Canvas, a canvas.Area, y canvas.Length) {
+func (p *settingsPanel) axis(c *canvas.Canvas, a canvas.Area) {
 	if !p.entries {
-		if p.scale.Squeezed {
-			c.Squeezed(a, y)
-		}
-		c.TimeAxis(a, y, p.scale.Axis(0, a.W(), c.Pt(axisMark)), "in the report")
+		c.TimeAxis(a, p.scale.Axis(0, a.W(), c.Pt(axisMark)), "in the report")
 		return
 	}
 	_, to := p.scale.Ends()
@@ -116,7 +113,7 @@ func (p *settingsPanel) axis(c *canvas.Canvas, a canvas.Area, y canvas.Length) {
 	if p.wi.Timed {
 		what += ", " + wording.Duration(p.wi.To-p.wi.From) + " in all"
 	}
-	c.TimeAxis(a, y, axis, what)
+	c.TimeAxis(a, axis, what)
 }
 
 // at is where an entry of the trace lies on the axis.
@@ -202,4 +199,28 @@ func (p *settingsPanel) stops(c *canvas.Canvas, a canvas.Area) {
 
 func near(a, b canvas.Point, d canvas.Length) bool {
 	return max(a.X-b.X, b.X-a.X) < d && max(a.Y-b.Y, b.Y-a.Y) < d
+}
+
+// settingPens are those of the lines: the first is of the setting that the program ran with.
+var settingPens = []canvas.Pen{
+	{Color: canvas.Ink}, {Color: canvas.Blue}, {Color: canvas.Vermillion}, {Color: canvas.Green},
+	{Color: canvas.Purple, Dashes: []float64{7, 2}}, {Color: canvas.Orange, Dashes: []float64{7, 2}},
+	{Color: canvas.Sky, Dashes: []float64{7, 2}}, {Color: color.RGBA{0x66, 0x11, 0x00, 0xFF}, Dashes: []float64{2, 2}},
+}
+
+// settingPen is that of the k-th setting shown, in a width.
+func settingPen(k int, width float64) canvas.Pen { return settingPens[k%len(settingPens)].Wide(width) }
+
+// around are the lower and the higher of the levels just before an entry of the trace and just after it.
+func around(s *whatif.Setting, event int32) (low, high int64) {
+	var before, after int64
+	for _, p := range s.Curve {
+		if p.Event < event {
+			before = p.Reserved
+		}
+		if p.Event <= event {
+			after = p.Reserved
+		}
+	}
+	return min(before, after), max(before, after)
 }

@@ -98,13 +98,12 @@ func (s *stairs) dense() bool {
 const bandTint = 0.62
 
 // draw draws the stairs into an area as a line; where they are dense, as the band from the lowest to the highest level.
-func (s *stairs) draw(c *canvas.Canvas, a canvas.Area, look color.RGBA, width float64, dashes []float64) {
-	pen := canvas.Pen{Width: width, Color: look, Dashes: dashes}
+func (s *stairs) draw(c *canvas.Canvas, a canvas.Area, pen canvas.Pen) {
 	if s.dense() {
 		low, high := s.lowEdge(a), s.highEdge(a)
 		band := slices.Clone(low)
 		slices.Reverse(band)
-		c.Polygon(canvas.Mix(look, canvas.White, bandTint), append(slices.Clone(high), band...))
+		c.Polygon(canvas.Mix(pen.Color, canvas.White, bandTint), append(slices.Clone(high), band...))
 		c.Line(pen, low...)
 		c.Line(pen, high...)
 		return

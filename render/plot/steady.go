@@ -129,9 +129,8 @@ func (p *steadyPanel) heading() canvas.Heading { return p.head }
 //  2. The tensors with the levels over them; without tensors the device level, on a ground that the phases tint.
 //  3. Failed allocations, frame, phases, axis.
 func (p *steadyPanel) draw(c *canvas.Canvas, r canvas.Rect) {
-	axisY := r.Y0 + c.Pt(canvas.AxisRoom)
 	row := c.Pt(bandHeight)
-	a := c.Area(canvas.Rect{X0: r.X0, Y0: axisY, X1: r.X1, Y1: r.Y1}, row*canvas.Length(p.rows), 15, 6)
+	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Lanes: row * canvas.Length(p.rows), Right: 6, Least: 15})
 	a.Low, a.High, a.Scale = p.low, p.high, p.scale
 	a.X0 += c.ByteAxisWidth(a)
 	a.High = c.RoomOver(a, p.peak, 20)
@@ -150,7 +149,7 @@ func (p *steadyPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 		c.Note("no curve", a.Rect)
 	}
 	p.failures(c, a)
-	c.Outline(canvas.Frame, canvas.Rect{X0: a.X0, Y0: axisY, X1: a.X1, Y1: a.Y1})
+	c.Frame(a)
 
 	for d := 1; d <= p.rows; d++ {
 		y := a.Y0 - row*canvas.Length(d)
@@ -162,7 +161,7 @@ func (p *steadyPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 	}
 	// The title counts from this iteration's start in any case.
 	from, to := p.scale.Ends()
-	c.TimeAxis(a, axisY, canvas.NewTimeAxis(from, to, p.it.Start, 0, int(a.W()/c.Pt(55))), what)
+	c.TimeAxis(a, canvas.NewTimeAxis(from, to, p.it.Start, 0, int(a.W()/c.Pt(55))), what)
 }
 
 // tint tints the ground of the panel by phase, so that a step is seen to belong to one.
@@ -179,9 +178,9 @@ func (p *steadyPanel) tint(c *canvas.Canvas, a canvas.Area) {
 func (p *steadyPanel) deviceLevel(c *canvas.Canvas, a canvas.Area) {
 	s, width := newStairs(p.device, a.Scale, c.Across(a.W())), 1.3
 	if p.stack != nil {
-		width = 0.8 // the edge of the stack
+		width = edgeWidth
 	}
-	s.draw(c, a, canvas.Ink, width, nil)
+	s.draw(c, a, look(s.kind).pen.Wide(width))
 	if s.high > 0 {
 		c.Label(peakLabel(&p.it.Memory, s.flat()), s.top(a), a)
 	}
@@ -230,8 +229,7 @@ func (p *steadyPanel) tensors(c *canvas.Canvas, a canvas.Area) {
 	}
 	for _, s := range []*stairs{l.device, l.reserved} {
 		if s != nil {
-			look := look(s.kind)
-			s.draw(c, a, look.color, lineWidth, look.dashes)
+			s.draw(c, a, look(s.kind).pen)
 		}
 	}
 	if use := p.view.use(&p.it.Use); stack.high > 0 {

@@ -75,8 +75,7 @@ func (t *timeline) heading() canvas.Heading { return t.head }
 //  3. Lines, then marks: failed allocations, the peak.
 //  4. Lanes and axis.
 func (t *timeline) draw(c *canvas.Canvas, r canvas.Rect) {
-	axisY := r.Y0 + c.Pt(canvas.AxisRoom)
-	a := c.Area(canvas.Rect{X0: r.X0, Y0: axisY, X1: r.X1, Y1: r.Y1}, t.lanes.height(c), 20, 4)
+	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Lanes: t.lanes.height(c), Right: 4, Least: 20})
 	a.Scale = t.scale
 	_, a.High = canvas.ByteRange(0, t.top, false)
 	a.High = c.RoomOver(a, t.top, 22)
@@ -99,7 +98,7 @@ func (t *timeline) draw(c *canvas.Canvas, r canvas.Rect) {
 	}
 	c.ByteAxis(a)
 	t.bounds(c, a)
-	c.Outline(canvas.Frame, canvas.Rect{X0: a.X0, Y0: axisY, X1: a.X1, Y1: a.Y1})
+	c.Frame(a)
 
 	t.drawLines(c, a, stack)
 	if len(t.time) == 0 || t.top == 0 {
@@ -114,7 +113,7 @@ func (t *timeline) draw(c *canvas.Canvas, r canvas.Rect) {
 	}
 
 	t.lanes.draw(c, a, margin)
-	t.axis(c, a, axisY)
+	t.axis(c, a)
 }
 
 // bounds draws where iterations begin and end, unless they are too many to be seen.
@@ -149,27 +148,28 @@ func (t *timeline) drawLines(c *canvas.Canvas, a canvas.Area, stack *stacked) {
 		if s == t.device || s == t.reserved || t.tiny(s) {
 			continue
 		}
-		l := look(s.kind)
 		if stack != nil && !s.dense() { // to be seen on dark layers too
-			s.draw(c, a, canvas.White, 2.6, nil)
+			s.draw(c, a, canvas.Pen{Width: 2.6, Color: canvas.White})
 		}
-		s.draw(c, a, l.color, lineWidth, l.dashes)
+		s.draw(c, a, look(s.kind).pen)
 	}
 	if t.device != nil {
-		width := lineWidth
+		pen := look(t.device.kind).pen
 		if stack != nil && t.view.level == "" {
-			width = 0.8 // the edge of the stack
+			pen = pen.Wide(edgeWidth)
 		}
-		t.device.draw(c, a, canvas.Ink, width, nil)
+		t.device.draw(c, a, pen)
 	}
 	if t.reserved != nil {
-		l := look(align.LevelReserved)
-		t.reserved.draw(c, a, l.color, lineWidth, l.dashes)
+		t.reserved.draw(c, a, look(t.reserved.kind).pen)
 	}
 }
 
+// edgeWidth is that of the device level where it is the edge of a stack, in points of the layout.
+const edgeWidth = 0.8
+
 // axis draws the axis and says what it counts from.
-func (t *timeline) axis(c *canvas.Canvas, a canvas.Area, y canvas.Length) {
+func (t *timeline) axis(c *canvas.Canvas, a canvas.Area) {
 	zero, what := t.zero(), "in the report"
 	if t.view.o.SinceFirst {
 		what = "since the first event in view, at " + wording.Seconds(zero)
@@ -177,10 +177,7 @@ func (t *timeline) axis(c *canvas.Canvas, a canvas.Area, y canvas.Length) {
 	if t.inferred() {
 		what += "; iterations and phases are inferred from GPU work"
 	}
-	if t.scale.Squeezed {
-		c.Squeezed(a, y)
-	}
-	c.TimeAxis(a, y, t.scale.Axis(zero, a.W(), c.Pt(axisMark)), what)
+	c.TimeAxis(a, t.scale.Axis(zero, a.W(), c.Pt(axisMark)), what)
 }
 
 // A crossGroup is crosses that share one number.

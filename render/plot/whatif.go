@@ -2,7 +2,6 @@ package plot
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"math"
 	"strconv"
@@ -14,13 +13,6 @@ import (
 	"nsysmem/internal/wording"
 	"nsysmem/render/plot/internal/canvas"
 )
-
-// settingLooks are those of the lines: the first is of the setting that the program ran with.
-var settingLooks = []struct {
-	c      color.RGBA
-	dashes []float64
-}{{canvas.Ink, nil}, {canvas.Blue, nil}, {canvas.Vermillion, nil}, {canvas.Green, nil}, {canvas.Purple, []float64{7, 2}},
-	{canvas.Orange, []float64{7, 2}}, {canvas.Sky, []float64{7, 2}}, {color.RGBA{0x66, 0x11, 0x00, 0xFF}, []float64{2, 2}}}
 
 // WriteWhatIf draws what settings of the allocator would have reserved over time, a line a setting, over what tensors
 // hold. Of many settings it shows those that differ most. Of o it takes size, font and title. Formats, warnings and
@@ -37,7 +29,7 @@ func WriteWhatIf(w io.Writer, format string, wi *whatif.Comparison, o Options) (
 		page.Skip(5)
 		page.Lines(c.Wrap(settingsFinding(wi), canvas.Normal, page.Left.W(), 2))
 		page.Skip(8)
-		shown := wi.Chosen(min(len(settingLooks), page.TableRows(0.3)))
+		shown := wi.Chosen(min(len(settingPens), page.TableRows(0.3)))
 		settingsTable(page, wi, shown)
 		page.Skip(6)
 		drawPanels(c, []panel{newSettings(wi, shown)}, []canvas.Rect{page.Left})
@@ -125,8 +117,7 @@ func settingsTable(page *canvas.Page, wi *whatif.Comparison, shown []int) {
 		if s.IsRecorded {
 			name += ", recorded"
 		}
-		look := settingLooks[k%len(settingLooks)]
-		rows[k] = settingRow{s, fmt.Sprintf("#%d %s", i+1, name) + hidden(wi, shown, k), canvas.Pen{Width: 1.8, Color: look.c, Dashes: look.dashes}}
+		rows[k] = settingRow{s, fmt.Sprintf("#%d %s", i+1, name) + hidden(wi, shown, k), settingPen(k, 1.8)}
 	}
 	more := ""
 	if left := len(wi.Settings) - len(shown); left > 0 {
@@ -202,18 +193,4 @@ func difference(s, t *whatif.Setting) int64 {
 		most = max(most, x-y, y-x)
 	}
 	return most
-}
-
-// around are the lower and the higher of the levels just before an entry of the trace and just after it.
-func around(s *whatif.Setting, event int32) (low, high int64) {
-	var before, after int64
-	for _, p := range s.Curve {
-		if p.Event < event {
-			before = p.Reserved
-		}
-		if p.Event <= event {
-			after = p.Reserved
-		}
-	}
-	return min(before, after), max(before, after)
 }

@@ -72,7 +72,7 @@ func TestWhatIfSays(t *testing.T) {
 		t.Errorf("size %v", img.Bounds())
 	}
 	for k := range 3 {
-		if n := count(img, settingLooks[k].c); n < 500 {
+		if n := count(img, settingPens[k].Color); n < 500 {
 			t.Errorf("line %d has %d pixels", k, n)
 		}
 	}

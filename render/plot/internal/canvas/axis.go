@@ -163,21 +163,33 @@ func ByteRange(lo, hi int64, zoom bool) (from, to int64) {
 // An Area is a rectangle of the picture with a scale on each side.
 type Area struct {
 	Rect
-	Low, High int64 // bytes
+	Axis      Length // height of the line of its lower axis: lanes may lie between both
+	Low, High int64  // bytes
 	Scale     Scale
 }
 
-// AxisRoom is what the marks and the title of an axis need below an area, in points of the layout.
-const AxisRoom = 25
-
-// Area is the upper part of r, above so much for axis and lanes, at least so high, with so much free to the right of it (in
-// points of the layout).
-func (c *Canvas) Area(r Rect, below Length, least, right float64) Area {
-	r.Y0 += below
-	r.Y1 = max(r.Y1, r.Y0+c.Pt(least))
-	r.X1 -= c.Pt(right)
-	return Area{Rect: r}
+// An Inset is what a panel leaves around its area.
+type Inset struct {
+	Below Length  // for the marks and the title of the axis, or for labels
+	Lanes Length  // between area and axis
+	Right float64 // points of the layout
+	Least float64 // points of the layout; the area is so high, though it may stand out of its panel
 }
+
+// AxisRoom is what the marks and the title of an axis need below it.
+func (c *Canvas) AxisRoom() Length { return c.Pt(25) }
+
+// Area is what is left of a panel in r.
+func (c *Canvas) Area(r Rect, in Inset) Area {
+	a := Area{Rect: r, Axis: r.Y0 + in.Below}
+	a.Y0 = a.Axis + in.Lanes
+	a.Y1 = max(r.Y1, a.Y0+c.Pt(in.Least))
+	a.X1 -= c.Pt(in.Right)
+	return a
+}
+
+// Frame draws the border of an area and its lanes.
+func (c *Canvas) Frame(a Area) { c.Outline(FramePen, Rect{a.X0, a.Axis, a.X1, a.Y1}) }
 
 // X is where a time t (ns) lies.
 func (a Area) X(t int64) Length { return a.X0 + a.W()*Length(a.Scale.Frac(t)) }
@@ -231,38 +243,43 @@ func (c *Canvas) ByteAxis(a Area) {
 	}
 }
 
-// Frame is the pen of frames.
-var Frame = Pen{Width: 0.7, Color: Edge}
+// FramePen draws frames and the marks of axes.
+var FramePen = Pen{Width: 0.7, Color: Edge}
 
-// Mark draws a mark of an axis at (x, y).
-func (c *Canvas) Mark(x, y Length) { c.Vertical(Frame, x, y, y-c.Pt(markLong)) }
+// Mark draws a mark of an area's axis at x.
+func (c *Canvas) Mark(a Area, x Length) { c.Vertical(FramePen, x, a.Axis, a.Axis-c.Pt(markLong)) }
 
-// Count writes a number under a mark of an axis at (x, y).
-func (c *Canvas) Count(s string, x, y Length) { c.Text(s, x, y-c.Pt(markLabel), Small.Centred()) }
-
-// AxisTitle writes the title of an axis at y.
-func (c *Canvas) AxisTitle(s string, a Area, y Length) {
-	c.Text(s, a.Mid().X, y-c.Pt(axisTitle), Small.Centred())
+// Count writes a number under a mark of an area's axis at x.
+func (c *Canvas) Count(a Area, s string, x Length) {
+	c.Text(s, x, a.Axis-c.Pt(markLabel), Small.Centred())
 }
 
-// TimeAxis draws the marks and the title of a time axis whose line is at y.
-func (c *Canvas) TimeAxis(a Area, y Length, axis TimeAxis, title string) {
+// AxisTitle writes the title of an area's axis.
+func (c *Canvas) AxisTitle(a Area, s string) {
+	c.Text(s, a.Mid().X, a.Axis-c.Pt(axisTitle), Small.Centred())
+}
+
+// TimeAxis draws the marks and the title of an area's time axis, and where on it time is squeezed.
+func (c *Canvas) TimeAxis(a Area, axis TimeAxis, title string) {
 	const over, between = 6, 6 // how far a label may stand out; between labels, in points of the layout
+	if a.Scale.Squeezed {
+		c.squeezed(a)
+	}
 	last := Length(-1e9)
 	for _, t := range axis.Ticks {
 		x := a.X(t.At)
-		c.Mark(x, y)
+		c.Mark(a, x)
 		half := c.Width(t.Label, Small) / 2
 		mid := min(max(x, a.X0+half-c.Pt(over)), a.X1-half+c.Pt(over))
 		if mid-half < last+c.Pt(between) { // stretches of different scale meet
 			continue
 		}
 		last = mid + half
-		c.Count(t.Label, mid, y)
+		c.Count(a, t.Label, mid)
 	}
 	said, room := axis.Title(title), a.W()+c.Pt(8)
 	if axis.Unit == "" || !a.Scale.Squeezed {
-		c.AxisTitle(c.Fit(said, Small, room), a, y)
+		c.AxisTitle(a, c.Fit(said, Small, room))
 		return
 	}
 	// A piece of the axis as it is drawn there stands before what it means.
@@ -271,19 +288,19 @@ func (c *Canvas) TimeAxis(a Area, y Length, axis TimeAxis, title string) {
 		dotted = "squeezed"
 	}
 	said += "; "
-	sample := c.Pt(24)
+	sample, y := c.Pt(24), a.Axis-c.Pt(axisTitle)
 	from := (a.X0 + a.X1 - c.Width(said+" "+dotted, Small) - sample) / 2
-	c.Text(said, from, y-c.Pt(axisTitle), Small)
+	c.Text(said, from, y, Small)
 	from += c.Width(said, Small)
-	c.dotted(from+c.Pt(4), from+sample, y-c.Pt(19.5))
-	c.Text(" "+dotted, from+sample, y-c.Pt(axisTitle), Small)
+	c.dotted(from+c.Pt(4), from+sample, y+c.Pt(3))
+	c.Text(" "+dotted, from+sample, y, Small)
 }
 
-// Squeezed marks on the axis at y where time is squeezed.
-func (c *Canvas) Squeezed(a Area, y Length) {
+// squeezed marks on an area's axis where time is squeezed.
+func (c *Canvas) squeezed(a Area) {
 	for _, g := range a.Scale.groups() {
 		if g.squeezed {
-			c.dotted(a.X(g.from), a.X(g.to), y)
+			c.dotted(a.X(g.from), a.X(g.to), a.Axis)
 		}
 	}
 }

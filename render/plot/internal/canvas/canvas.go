@@ -42,8 +42,14 @@ func (r Rect) Column(i float64, n int) Length { return r.X0 + r.W()/Length(n)*Le
 // A Pen is how a line looks. Lines are told apart by dashes too, for those who see no colour at all.
 type Pen struct {
 	Width  float64 // points of the layout
-	Color  color.Color
+	Color  color.RGBA
 	Dashes []float64 // points of the layout, drawn and left out by turns; nil for a full line
+}
+
+// Wide is p with a width.
+func (p Pen) Wide(width float64) Pen {
+	p.Width = width
+	return p
 }
 
 // A Canvas is a picture that is being drawn, from one goroutine.
@@ -182,7 +188,7 @@ const (
 
 // Hatch draws diagonal lines in a rectangle, clipped by hand since canvases cannot clip. The lines hang on the canvas, not
 // on the rectangle, so that neighbours join.
-func (c *Canvas) Hatch(col color.Color, r Rect) {
+func (c *Canvas) Hatch(col color.RGBA, r Rect) {
 	if r.X1 <= r.X0 || r.Y1 <= r.Y0 {
 		return
 	}

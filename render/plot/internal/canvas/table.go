@@ -30,12 +30,8 @@ func (p *Page) TableRows(share float64) int {
 	return max(int(float64(p.H)*share/float64(p.Pt(tableLine)))-1, 1)
 }
 
-// Table writes a table; more, where not empty, is said below, in its second column.
-//
-//  1. The widths that the columns need.
-//  2. Columns that may be cut give way until the table fits.
-//  3. The head, then each row.
-func Table[T any](p *Page, columns []Column[T], rows []T, more string) {
+// widths are those of the columns, their gaps included. Columns that may be cut give way until the table fits.
+func widths[T any](p *Page, columns []Column[T], rows []T) []Length {
 	widths := make([]Length, len(columns))
 	total := Length(0)
 	for k, col := range columns {
@@ -57,6 +53,12 @@ func Table[T any](p *Page, columns []Column[T], rows []T, more string) {
 			}
 		}
 	}
+	return widths
+}
+
+// Table writes a table; more, where not empty, is said below, in its second column.
+func Table[T any](p *Page, columns []Column[T], rows []T, more string) {
+	widths := widths(p, columns, rows)
 	write := func(text func(col *Column[T]) string, st Style) {
 		x := p.Left.X0
 		for k := range columns {

@@ -17,7 +17,7 @@ import (
 type Style struct {
 	Size  float64 // points of the layout
 	Bold  bool
-	Color color.Color
+	Color color.RGBA
 	Align float64 // 0 starts at the point, 0.5 is centred on it, 1 ends at it
 }
 
@@ -32,7 +32,7 @@ var (
 )
 
 // In is s in a colour.
-func (s Style) In(c color.Color) Style {
+func (s Style) In(c color.RGBA) Style {
 	s.Color = c
 	return s
 }
