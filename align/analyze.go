@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"nsysmem/internal/await"
 	"nsysmem/nsysdb"
 )
 
@@ -89,7 +90,7 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 		return nil, err
 	}
 	if opts.Snapshot != nil { // joining reads no table, so that what goes on after an interrupt disturbs nobody
-		if err := await(ctx, a.joinSnapshot); err != nil {
+		if err := await.Call(ctx, a.joinSnapshot); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"nsysmem/align/theory"
 	"nsysmem/nsysdb"
 )
 
@@ -97,14 +98,9 @@ func (a *analysis) trackReport(t *track) *Track {
 	if n := t.gpu.aside; n > 0 && len(out.Iterations) > 0 {
 		a.warn(Warning{Code: Aside, PID: out.PID, Device: out.Device, Count: n})
 	}
-	out.Theory = theory(a.opts)
+	out.Theory = theory.Of(a.opts.Params, a.opts.DType, a.opts.Optimizer)
 	t.sortBlocks()
-	switch {
-	case t.snapshot != nil:
-		a.snapshotTensors(out, t)
-	case a.keepBlocks:
-		a.driverTensors(out, t)
-	}
+	out.Tensors = a.tensors(out, t)
 	if a.keepBlocks {
 		out.Stayed = a.stayed(out, t)
 	}

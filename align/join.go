@@ -2,192 +2,65 @@ package align
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
-	"nsysmem/nsysdb"
+	"nsysmem/align/tensor"
 	"nsysmem/torchmem"
 )
 
-// clockReach is how far a snapshot's clock may be from the report's: both are the machine's wall clock, so that a
-// snapshot further off is of another run. Lateness of the matched segments is 1 to 25 µs (observed).
-const clockReach = int64(1e9)
-
-// clockSpread is the width in which the lateness of most matched segments must lie.
-const clockSpread = int64(1e6)
-
-// A match is how well one device of a snapshot goes with one track.
-type match struct {
-	device  int
-	track   *track
-	replay  *torchmem.Replay
-	late    []int64 // ns; by matched segment, in rising order
-	of      int     // segments of the snapshot in the report's time
-	offset  int64
-	spread  int64
-	matched int
-
-	begin, end int64 // ns since 1970; the report's time
-	apart      bool  // the trace is not of the report's time
-}
-
-// joinSnapshot finds the track that each device of the snapshot belongs to and adds its levels there.
-//
-//  1. A segment that PyTorch took is a memory event of the report with the same address and size.
-//  2. The lateness of the snapshot's stamps is the densest millisecond of the differences; the least of those is the
-//     offset of the clocks, since a stamp is taken after the driver's call.
-//  3. A device whose segments mostly match a track is that track; a snapshot none of whose devices does is refused.
+// joinSnapshot finds the track that each device of the snapshot belongs to and adds its levels there: the one in which
+// most of its segments are. A snapshot none of whose devices belongs to a track is refused.
 func (a *analysis) joinSnapshot() error {
-	snap := a.opts.Snapshot
-	if snap == nil {
-		return nil
-	}
-	var best []match
-	var told []string
-	for _, d := range snap.Devices() {
-		r, err := snap.Replay(d)
+	var why []string
+	joined := false
+	for _, d := range a.opts.Snapshot.Devices() {
+		r, err := a.opts.Snapshot.Replay(d)
 		if err != nil {
 			return fmt.Errorf("align: snapshot %q: %w", a.opts.SnapshotName, err)
 		}
-		m := match{device: d, replay: r}
+		best, track := &tensor.Match{Replay: r}, (*track)(nil)
 		for _, t := range a.allTracks() {
-			x := match{device: d, replay: r, track: t}
-			x.compare(a)
-			if m.track == nil || x.matched > m.matched {
-				m = x
+			if m := tensor.Compare(r, a.driver(t), a.reportTime()); track == nil || m.Clock.Matched > best.Clock.Matched {
+				best, track = m, t
 			}
 		}
-		if m.track == nil || m.matched == 0 || 2*m.matched < m.of {
-			if m.apart {
-				told = append(told, fmt.Sprintf("device %d: recorded from %s to %s, the report from %s to %s", d, utcText(m.replay.From), utcText(m.replay.To), utcText(m.begin), utcText(m.end)))
-				continue
-			}
-			told = append(told, fmt.Sprintf("device %d: %d of %d segments are in the report", d, m.matched, m.of))
+		if !best.Good() {
+			why = append(why, best.Why())
 			continue
 		}
-		best = append(best, m)
+		track.snapshot, joined = best, true
+		a.snapshotLevels(track)
 	}
-	if len(best) == 0 {
-		if len(told) == 0 {
-			told = []string{"it has no device"}
-		}
-		return fmt.Errorf("align: snapshot %q: it is of another run, device or process (%s): give the snapshot of the run that was profiled",
-			a.opts.SnapshotName, strings.Join(told, "; "))
+	if joined {
+		return nil
 	}
-	for i := range best {
-		best[i].track.snapshot = &best[i]
-		a.snapshotLevels(&best[i])
+	if len(why) == 0 {
+		why = []string{"it has no device"}
 	}
-	return nil
+	return fmt.Errorf("align: snapshot %q: it is of another run, device or process (%s): give the snapshot of the run that was profiled",
+		a.opts.SnapshotName, strings.Join(why, "; "))
 }
 
-// utcText is a time in ns since 1970 to the second, as info shows when a report began.
-func utcText(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02 15:04:05 UTC") }
-
-// compare matches the segments of a snapshot's device with the memory events of a track.
-func (m *match) compare(a *analysis) {
-	rows := make(map[int64][]*rawBlock)
-	for i := range m.track.blocks {
-		if b := &m.track.blocks[i]; b.kind == nsysdb.KindDevice && b.start != Never {
-			rows[b.address] = append(rows[b.address], b)
-		}
-	}
-	utc := a.rep.Source.StartUTC
-	first, last := a.memoryTime.first, max(a.memoryTime.last, a.lastTime)
+// reportTime is when the report was recorded, as far as is known before its end.
+func (a *analysis) reportTime() tensor.ReportTime {
+	out := tensor.ReportTime{UTC: a.rep.Source.StartUTC, First: a.memoryTime.first, Last: max(a.memoryTime.last, a.lastTime)}
 	if a.timed {
-		first = min(first, a.firstTime)
+		out.First = min(out.First, a.firstTime)
 	}
-	used := make(map[*rawBlock]bool)
-	for i := range m.replay.Segments {
-		s := &m.replay.Segments[i]
-		if s.Birth == torchmem.Never || s.BirthEvent < 0 {
-			continue
-		}
-		at := s.Birth - utc
-		if utc != 0 && (at < first || at > last) {
-			continue
-		}
-		m.of++
-		var near *rawBlock
-		for _, b := range rows[int64(s.Addr)] {
-			if used[b] || b.bytes != s.Size && !s.Expandable {
-				continue
-			}
-			if near == nil || utc != 0 && abs(b.start-at) < abs(near.start-at) {
-				near = b
-			}
-		}
-		if near != nil {
-			used[near] = true
-			m.late = append(m.late, at-near.start)
-		}
-	}
-	if len(m.late) == 0 {
-		m.begin, m.end = utc+first, utc+last
-		m.apart = utc != 0 && m.replay.Timed() && (m.replay.To < m.begin-clockReach || m.replay.From > m.end+clockReach)
-		m.bySegments(rows)
-		return
-	}
-	slices.Sort(m.late)
-	from, to := 0, 0
-	for i, k := 0, 0; i < len(m.late); i++ {
-		for k < len(m.late) && m.late[k]-m.late[i] <= clockSpread {
-			k++
-		}
-		if k-i > to-from {
-			from, to = i, k
-		}
-	}
-	if utc != 0 && abs(m.late[from]) > clockReach {
-		return
-	}
-	m.matched, m.offset, m.spread = to-from, m.late[from], m.late[to-1]-m.late[from]
-}
-
-// bySegments matches a snapshot whose trace has no segment in the report's time by the segments that it holds at its
-// end. The clocks are taken as they are. Addresses alone do not tell a run from another one of the same program, whose
-// segments mostly lie where its own did: the trace must be of the report's time.
-func (m *match) bySegments(rows map[int64][]*rawBlock) {
-	if m.of > 0 || m.apart {
-		return
-	}
-	for i := range m.replay.Segments {
-		s := &m.replay.Segments[i]
-		if s.Death != torchmem.Never {
-			continue
-		}
-		m.of++
-		for _, b := range rows[int64(s.Addr)] {
-			if b.bytes == s.Size {
-				m.matched++
-				break
-			}
-		}
-	}
-}
-
-func abs(v int64) int64 {
-	if v < 0 {
-		return -v
-	}
-	return v
+	return out
 }
 
 // snapshotLevels adds the levels allocated and reserved to a track.
-func (a *analysis) snapshotLevels(m *match) {
-	t := m.track
-	shift := a.rep.Source.StartUTC + m.offset
+func (a *analysis) snapshotLevels(t *track) {
+	m := t.snapshot
+	shift := a.rep.Source.StartUTC + m.Clock.Offset
 	ends := endOrder(t.proc.calls)
-	start := a.memoryTime.first
-	if a.timed {
-		start = min(start, a.firstTime)
-	}
+	start := a.reportTime().First
 	alloc, resv := newLevelSweep(LevelAllocated, t.proc, ends, start), newLevelSweep(LevelReserved, t.proc, ends, start)
 	for _, l := range []*levelSweep{alloc, resv} {
 		t.levels[l.kind] = l
 	}
-	r := m.replay
+	r := m.Replay
 	alloc.begin(r.StartAllocated)
 	resv.begin(r.StartReserved)
 	for i := range r.Steps {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"nsysmem/align/tensor"
 	"nsysmem/nsysdb"
 )
 
@@ -17,7 +18,7 @@ type track struct {
 	gpu      gpuSum
 	copies   copySum
 	blocks   []rawBlock
-	snapshot *match // the device of a snapshot that belongs to the track; nil for none
+	snapshot *tensor.Match // the device of a snapshot that belongs to the track; nil for none
 }
 
 // A rawBlock is a block by ids; names are looked up when the report is made.

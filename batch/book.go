@@ -189,7 +189,7 @@ func (c *comparison) matrixTables() []workbook.Table {
 		refs := c.refs[from:min(from+maxMatrix, len(c.refs))]
 		cols := []tables.Column[*phase]{{Key: "phase", Head: "Phase: highest peak (MiB)", Text: func(p *phase) string { return p.path }}}
 		for i := range refs {
-			cols = append(cols, tables.Column[*phase]{Key: refs[i].label, Head: refs[i].label, Unit: tables.Bytes, Shade: true,
+			cols = append(cols, tables.Column[*phase]{Key: refs[i].label, Head: refs[i].label, Unit: tables.Bytes, Shade: "peak",
 				Int: func(p *phase) int64 { return p.figures[from+i].Peak },
 				Known: func(p *phase) bool {
 					_, ok := p.figures[from+i]

@@ -104,7 +104,7 @@ func schema[R any](name string, cols []tables.Column[R]) *parquet.Schema {
 // parquetType is the type of a column's field, and what its tag says beside the name.
 func parquetType[R any](c *tables.Column[R]) (kind reflect.Type, options string) {
 	switch {
-	case c.List != nil:
+	case c.Texts != nil:
 		kind, options = reflect.TypeFor[[]string](), ",list"
 	case c.Text != nil && c.Distinct:
 		kind = reflect.TypeFor[string]()
@@ -129,7 +129,7 @@ func parquetType[R any](c *tables.Column[R]) (kind reflect.Type, options string)
 
 // nullable says that cells of a column may be null. An unknown text is empty.
 func nullable[R any](c *tables.Column[R]) bool {
-	return c.Known != nil && c.Text == nil && c.List == nil
+	return c.Known != nil && c.Text == nil && c.Texts == nil
 }
 
 // appendCell appends the cell of a row; a list gives a value for each of its elements.
@@ -137,8 +137,8 @@ func appendCell[R any](out parquet.Row, place int, c *tables.Column[R], r R) par
 	known := c.Known == nil || c.Known(r)
 	var v parquet.Value
 	switch {
-	case c.List != nil:
-		list := c.List(r)
+	case c.Texts != nil:
+		list := c.Texts(r)
 		if len(list) == 0 {
 			return append(out, parquet.NullValue().Level(0, 0, place))
 		}

@@ -13,7 +13,7 @@ type Head struct {
 	Text  string // as the output has it
 	Unit  Unit
 	Bar   bool
-	Shade bool
+	Shade string
 }
 
 // Row appends the cells of row i, from 0, one for each head.
@@ -43,4 +43,9 @@ func Over[R any](cols []Column[R], n int, at func(i int) R) Grid {
 		return cells
 	}
 	return g
+}
+
+// Rows lays columns over rows that are at hand.
+func Rows[R any](cols []Column[R], rows []R) Grid {
+	return Over(cols, len(rows), func(i int) R { return rows[i] })
 }

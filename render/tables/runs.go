@@ -79,8 +79,8 @@ var runs = slices.Concat(owner, []Column[*Run]{
 	peakOf("pageable_peak_bytes", "pageable peak", align.LevelPageable),
 	{Key: "pool_peak_size_bytes", Head: "pools, largest", Unit: Bytes, Int: func(r *Run) int64 { return r.Track.Pool.PeakSize }, Known: hasPool},
 	{Key: "pool_peak_used_bytes", Unit: Bytes, Int: func(r *Run) int64 { return r.Track.Pool.PeakUsed }, Known: hasPool},
-	{Key: "findings", Head: "findings", Unit: Count, List: func(r *Run) []string { return r.Findings }},
-	{Key: "warnings", Head: "warnings", Unit: Count, List: func(r *Run) []string { return r.Warnings }},
+	{Key: "findings", Head: "findings", Unit: Count, Texts: func(r *Run) []string { return r.Findings }},
+	{Key: "warnings", Head: "warnings", Unit: Count, Texts: func(r *Run) []string { return r.Warnings }},
 }, named(useColumns("", "", func(r *Run) *align.Use { return &r.Track.Total }, (*Run).collected)))
 
 // Runs has a row for each track of many reports.
@@ -98,10 +98,7 @@ var Runs = define(runs, Views{
 })[0]
 
 // owners leads the rows of other tables.
-var owners = define(owner, Views{
-	BatchWorkbook: "run, rank",
-	Parquet:       "rank, pid, device, run=track",
-})[0]
+var owners = Views{BatchWorkbook: "run, rank", Parquet: "rank, pid, device, run=track"}
 
 // An Owned row is a row of one run among those of many.
 type Owned[R any] struct {
@@ -111,5 +108,5 @@ type Owned[R any] struct {
 
 // OwnedBy are the columns of rows of one run, behind those that say which run it is.
 func OwnedBy[R any](o Output, cols []Column[R]) []Column[Owned[R]] {
-	return append(Lift(owners.Columns(o), func(r Owned[R]) *Run { return r.Run }), Lift(cols, func(r Owned[R]) R { return r.Row })...)
+	return append(Lift(lead(owner, o, owners[o]), func(r Owned[R]) *Run { return r.Run }), Lift(cols, func(r Owned[R]) R { return r.Row })...)
 }

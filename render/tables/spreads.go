@@ -36,11 +36,6 @@ func phaseFigure(key, head string, u Unit, of string, get func(*RunPhase) int64,
 		Known: func(r runPhaseRow) bool { return known == nil || known(r.Run.Collected) }}
 }
 
-func barred[R any](c Column[R]) Column[R] {
-	c.Bar = true
-	return c
-}
-
 // RunPhases has a row for each phase of each run.
 var RunPhases = define([]Column[runPhaseRow]{
 	{Key: "path", Head: "phase", Text: func(r runPhaseRow) string { return r.Row.Path }},
