@@ -42,7 +42,6 @@ no report, so it needs none. The exit code is 1 where reports failed or are miss
 			if err != nil {
 				return err
 			}
-			c.wrote(merged)
 			return c.batchEnd(merged, args[0], "the comparison", "")
 		},
 	}
@@ -56,11 +55,7 @@ no report, so it needs none. The exit code is 1 where reports failed or are miss
 func (c *common) wait(ctx context.Context, out string, long time.Duration) error {
 	limited, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
-	err := batch.Wait(limited, out, 2*time.Second, func(missing int) {
-		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: waiting for %s\n", wording.Plural(missing, "report"))
-		}
-	})
+	err := batch.Wait(limited, out, 2*time.Second, func(missing int) { c.say("waiting for %s", wording.Plural(missing, "report")) })
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil
 	}
@@ -126,11 +121,7 @@ through by the tasks. The folder must be on a file system that all nodes have.`,
 
 // lookThrough warns of RUNS that name nothing here. The tasks look for themselves, and may see more.
 func (c *common) lookThrough(args []string, f *batchFlags) {
-	warn := func(s string) {
-		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: %s\n", wording.Message(s))
-		}
-	}
+	warn := func(s string) { c.say("%s", s) }
 	inputs, err := batch.Find(args, &batch.Options{Out: f.out, Warn: warn})
 	if err != nil {
 		warn("from here the tasks would find nothing to do: " + err.Error())
@@ -146,9 +137,9 @@ func (c *common) lookThrough(args []string, f *batchFlags) {
 	}
 	switch {
 	case missing == len(inputs):
-		warn(fmt.Sprintf("%s: there is no such report or folder here: the tasks would find nothing to do", first))
+		c.say("%s: there is no such report or folder here: the tasks would find nothing to do", first)
 	case missing > 0:
-		warn(fmt.Sprintf("%d of %d reports are not there as seen from here, the first: %s", missing, len(inputs), first))
+		c.say("%d of %d reports are not there as seen from here, the first: %s", missing, len(inputs), first)
 	}
 }
 

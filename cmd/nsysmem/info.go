@@ -17,6 +17,8 @@ import (
 	"nsysmem/torchmem"
 )
 
+var infoFormats = []string{"text", "json"}
+
 func newInfo(s *streams) *cobra.Command {
 	c := &common{s: s}
 	format := "text"
@@ -32,15 +34,15 @@ With --snapshot it also says what a PyTorch memory snapshot holds and whether it
   nsysmem info run.sqlite --format json`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format != "text" && format != "json" {
-				return usage("--format %q: say text or json", format)
+			if err := oneOf("format", format, infoFormats); err != nil {
+				return err
 			}
 			return c.each(cmd.Context(), args, func(path string) error { return c.info(cmd, path, format) })
 		},
 	}
 	c.flags(cmd)
 	cmd.Flags().StringVarP(&format, "format", "f", "text", "`FORMAT`: text or json")
-	complete(cmd, "format", "text", "json")
+	complete(cmd, "format", infoFormats...)
 	return cmd
 }
 
