@@ -2,6 +2,7 @@ package align
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ const clockSpread = int64(1e6)
 // A match is how well one device of a snapshot goes with one track.
 type match struct {
 	device  int
-	track   *track
+	track   *trackUse
 	replay  *torchmem.Replay
 	late    []int64 // ns; by matched segment, in rising order
 	of      int     // segments of the snapshot in the report's time
@@ -30,73 +31,80 @@ type match struct {
 
 	begin, end int64 // ns since 1970; the report's time
 	apart      bool  // the trace is not of the report's time
+
+	allocated, reserved *levelSweep // of what was joined; else nil
 }
 
-// joinSnapshot finds the track that each device of the snapshot belongs to and adds its levels there.
+// good says that most of the device's segments are the track's.
+func (m *match) good() bool { return m.track != nil && m.matched > 0 && 2*m.matched >= m.of }
+
+// told says how badly the device goes with the report.
+func (m *match) told() string {
+	if m.apart {
+		return fmt.Sprintf("device %d: recorded from %s to %s, the report from %s to %s", m.device,
+			utcText(m.replay.From), utcText(m.replay.To), utcText(m.begin), utcText(m.end))
+	}
+	return fmt.Sprintf("device %d: %d of %d segments are in the report", m.device, m.matched, m.of)
+}
+
+// snapshots are the devices of a snapshot by the track that each belongs to.
+type snapshots map[trackKey]*match
+
+// joinSnapshot finds the track that each device of the snapshot belongs to and sweeps its levels past the rows there.
 //
 //  1. A segment that PyTorch took is a memory event of the report with the same address and size.
 //  2. The lateness of the snapshot's stamps is the densest millisecond of the differences; the least of those is the
 //     offset of the clocks, since a stamp is taken after the driver's call.
 //  3. A device whose segments mostly match a track is that track; a snapshot none of whose devices does is refused.
-func (a *analysis) joinSnapshot() error {
-	snap := a.opts.Snapshot
-	if snap == nil {
-		return nil
-	}
-	var best []match
+func joinSnapshot(src *source, a *alignment, r *rows, u *uses) (snapshots, error) {
+	snap, name := src.opts.Snapshot, src.opts.SnapshotName
+	out := make(snapshots)
 	var told []string
 	for _, d := range snap.Devices() {
-		r, err := snap.Replay(d)
+		replay, err := snap.Replay(d)
 		if err != nil {
-			return fmt.Errorf("align: snapshot %q: %w", a.opts.SnapshotName, err)
+			return nil, fmt.Errorf("align: snapshot %q: %w", name, err)
 		}
-		m := match{device: d, replay: r}
-		for _, t := range a.allTracks() {
-			x := match{device: d, replay: r, track: t}
-			x.compare(a)
-			if m.track == nil || x.matched > m.matched {
-				m = x
+		best := &match{device: d, replay: replay}
+		for _, t := range u.tracks {
+			m := &match{device: d, replay: replay, track: t}
+			m.compare(src.db.Meta().StartUTC, u.memoryTime, a.time)
+			if best.track == nil || m.matched > best.matched {
+				best = m
 			}
 		}
-		if m.track == nil || m.matched == 0 || 2*m.matched < m.of {
-			if m.apart {
-				told = append(told, fmt.Sprintf("device %d: recorded from %s to %s, the report from %s to %s", d, utcText(m.replay.From), utcText(m.replay.To), utcText(m.begin), utcText(m.end)))
-				continue
-			}
-			told = append(told, fmt.Sprintf("device %d: %d of %d segments are in the report", d, m.matched, m.of))
+		if !best.good() {
+			told = append(told, best.told())
 			continue
 		}
-		best = append(best, m)
+		best.sweep(src, a, r, u)
+		out[best.track.trackKey] = best
 	}
-	if len(best) == 0 {
+	if len(out) == 0 {
 		if len(told) == 0 {
 			told = []string{"it has no device"}
 		}
-		return fmt.Errorf("align: snapshot %q: it is of another run, device or process (%s): give the snapshot of the run that was profiled",
-			a.opts.SnapshotName, strings.Join(told, "; "))
+		return nil, fmt.Errorf("align: snapshot %q: it is of another run, device or process (%s): give the snapshot of the run that was profiled",
+			name, strings.Join(told, "; "))
 	}
-	for i := range best {
-		best[i].track.snapshot = &best[i]
-		a.snapshotLevels(&best[i])
-	}
-	return nil
+	return out, nil
 }
 
 // utcText is a time in ns since 1970 to the second, as info shows when a report began.
 func utcText(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// compare matches the segments of a snapshot's device with the memory events of a track.
-func (m *match) compare(a *analysis) {
-	rows := make(map[int64][]*rawBlock)
-	for i := range m.track.blocks {
-		if b := &m.track.blocks[i]; b.kind == nsysdb.KindDevice && b.start != Never {
+// compare matches the segments of a snapshot's device with the memory events of a track. The report begins at utc, in ns
+// since 1970; 0 where that is unknown.
+func (m *match) compare(utc int64, memory, seen stretch) {
+	rows := make(map[int64][]*rawBlock) // by address
+	for i := range m.track.memory.blocks {
+		if b := &m.track.memory.blocks[i]; b.kind == nsysdb.KindDevice && b.start != Never {
 			rows[b.address] = append(rows[b.address], b)
 		}
 	}
-	utc := a.rep.Source.StartUTC
-	first, last := a.memoryTime.first, max(a.memoryTime.last, a.lastTime)
-	if a.timed {
-		first = min(first, a.firstTime)
+	first, last := memory.first, max(memory.last, seen.last)
+	if seen.any {
+		first = min(first, seen.first)
 	}
 	used := make(map[*rawBlock]bool)
 	for i := range m.replay.Segments {
@@ -109,26 +117,37 @@ func (m *match) compare(a *analysis) {
 			continue
 		}
 		m.of++
-		var near *rawBlock
-		for _, b := range rows[int64(s.Addr)] {
-			if used[b] || b.bytes != s.Size && !s.Expandable {
-				continue
-			}
-			if near == nil || utc != 0 && abs(b.start-at) < abs(near.start-at) {
-				near = b
-			}
-		}
-		if near != nil {
-			used[near] = true
-			m.late = append(m.late, at-near.start)
+		if b := nearest(s, rows[int64(s.Addr)], used, at, utc != 0); b != nil {
+			used[b] = true
+			m.late = append(m.late, at-b.start)
 		}
 	}
-	if len(m.late) == 0 {
-		m.begin, m.end = utc+first, utc+last
-		m.apart = utc != 0 && m.replay.Timed() && (m.replay.To < m.begin-clockReach || m.replay.From > m.end+clockReach)
-		m.bySegments(rows)
+	if len(m.late) > 0 {
+		m.fitClock(utc != 0)
 		return
 	}
+	m.begin, m.end = utc+first, utc+last
+	m.apart = utc != 0 && m.replay.Timed() && (m.replay.To < m.begin-clockReach || m.replay.From > m.end+clockReach)
+	m.bySegments(rows)
+}
+
+// nearest is the block at a segment's address that is not used yet and is the segment: the one that begins nearest to a
+// time where the clocks are known, else the first; nil for none.
+func nearest(s *torchmem.SegmentLife, blocks []*rawBlock, used map[*rawBlock]bool, at int64, timed bool) *rawBlock {
+	var near *rawBlock
+	for _, b := range blocks {
+		if used[b] || b.bytes != s.Size && !s.Expandable {
+			continue
+		}
+		if near == nil || timed && abs(b.start-at) < abs(near.start-at) {
+			near = b
+		}
+	}
+	return near
+}
+
+// fitClock finds the densest stretch of lateness. Where the clocks are known it must not be far.
+func (m *match) fitClock(timed bool) {
 	slices.Sort(m.late)
 	from, to := 0, 0
 	for i, k := 0, 0; i < len(m.late); i++ {
@@ -139,7 +158,7 @@ func (m *match) compare(a *analysis) {
 			from, to = i, k
 		}
 	}
-	if utc != 0 && abs(m.late[from]) > clockReach {
+	if timed && abs(m.late[from]) > clockReach {
 		return
 	}
 	m.matched, m.offset, m.spread = to-from, m.late[from], m.late[to-1]-m.late[from]
@@ -174,59 +193,49 @@ func abs(v int64) int64 {
 	return v
 }
 
-// snapshotLevels adds the levels allocated and reserved to a track.
-func (a *analysis) snapshotLevels(m *match) {
-	t := m.track
-	shift := a.rep.Source.StartUTC + m.offset
-	ends := endOrder(t.proc.calls)
-	start := a.memoryTime.first
-	if a.timed {
-		start = min(start, a.firstTime)
+// sweep makes the levels allocated and reserved of the track.
+func (m *match) sweep(src *source, a *alignment, r *rows, u *uses) {
+	p := m.track.proc
+	shift := src.db.Meta().StartUTC + m.offset
+	start := u.memoryTime.first
+	if a.time.any {
+		start = min(start, a.time.first)
 	}
-	alloc, resv := newLevelSweep(LevelAllocated, t.proc, ends, start), newLevelSweep(LevelReserved, t.proc, ends, start)
-	for _, l := range []*levelSweep{alloc, resv} {
-		t.levels[l.kind] = l
+	m.allocated = newLevelSweep(LevelAllocated, r.proc(p), r.of, nil, start)
+	m.reserved = newLevelSweep(LevelReserved, r.proc(p), r.of, nil, start)
+	m.allocated.begin(m.replay.StartAllocated)
+	m.reserved.begin(m.replay.StartReserved)
+	for i := range m.replay.Steps {
+		s := &m.replay.Steps[i]
+		m.allocated.change(s.Time-shift, s.Allocated-m.allocated.level)
+		m.reserved.change(s.Time-shift, s.Reserved-m.reserved.level)
 	}
-	r := m.replay
-	alloc.begin(r.StartAllocated)
-	resv.begin(r.StartReserved)
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		alloc.change(s.Time-shift, s.Allocated-alloc.level)
-		resv.change(s.Time-shift, s.Reserved-resv.level)
+	tl := newTimeline(a, r, p)
+	for i := range m.replay.Blocks {
+		b := &m.replay.Blocks[i]
+		m.allocated.attribute(tl, b.Birth, b.Death, b.Counted, shift)
 	}
-	tl := a.timeline(t.proc)
-	for i := range r.Blocks {
-		b := &r.Blocks[i]
-		alloc.attribute(a, tl, b.Birth, b.Death, b.Counted, shift)
+	for i := range m.replay.Segments {
+		s := &m.replay.Segments[i]
+		m.reserved.attribute(tl, s.Birth, s.Death, s.Size, shift)
 	}
-	for i := range r.Segments {
-		s := &r.Segments[i]
-		resv.attribute(a, tl, s.Birth, s.Death, s.Size, shift)
-	}
-	alloc.finish()
-	resv.finish()
+	m.allocated.finish()
+	m.reserved.finish()
 }
 
-// begin sets the level before the first event.
-func (s *levelSweep) begin(level int64) {
-	s.level, s.out.Peak = level, level
+// withLevels are the levels of the driver's events and those of the snapshot.
+func (m *match) withLevels(driver map[LevelKind]*levelSweep) map[LevelKind]*levelSweep {
+	out := maps.Clone(driver)
+	out[LevelAllocated], out[LevelReserved] = m.allocated, m.reserved
+	return out
 }
 
 // attribute counts a block for the rows in which it was handed out and given back, by time.
-func (s *levelSweep) attribute(a *analysis, tl *timeline, birth, death, bytes, shift int64) {
+func (s *levelSweep) attribute(tl *timeline, birth, death, bytes, shift int64) {
 	if birth != torchmem.Never {
-		s.out.Allocs++
-		s.out.AllocBytes += bytes
-		n := s.row(a, placeOf(tl.in.at(birth-shift), waySame))
-		n.allocs++
-		n.allocBytes += bytes
+		s.allocated(placeOf(tl.in.at(birth-shift), waySame), bytes)
 	}
 	if death != torchmem.Never {
-		s.out.Frees++
-		s.out.FreeBytes += bytes
-		n := s.row(a, placeOf(tl.in.at(death-shift), waySame))
-		n.frees++
-		n.freeBytes += bytes
+		s.freed(placeOf(tl.in.at(death-shift), waySame), bytes)
 	}
 }

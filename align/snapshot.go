@@ -11,12 +11,10 @@ import (
 )
 
 // snapshotTensors fills what tensors hold, from the snapshot that belongs to the track.
-func (a *analysis) snapshotTensors(out *Track, t *track) {
-	m := t.snapshot
+func (as *assembler) snapshotTensors(out *Track, t *trackUse, m *match, tl *timeline) {
 	r := m.replay
-	ten := &Tensors{From: "snapshot", Conf: r.Settings.Conf, Replay: r, Shift: a.rep.Source.StartUTC + m.offset,
+	ten := &Tensors{From: "snapshot", Conf: r.Settings.Conf, Replay: r, Shift: as.src.db.Meta().StartUTC + m.offset,
 		Clock: &Clock{Offset: m.offset, Spread: m.spread, Matched: m.matched, Segments: m.of}}
-	tl := a.timeline(t.proc)
 	frames := make(map[torchmem.StackID]string)
 	ten.Blocks = make([]TensorBlock, len(r.Blocks))
 	for i := range r.Blocks {
@@ -30,7 +28,7 @@ func (a *analysis) snapshotTensors(out *Track, t *track) {
 		n.Lifetime = tl.lifetime(n.Start, n.End)
 		f, ok := frames[b.Stack]
 		if !ok {
-			f = frameOf(a.opts.Snapshot.Stack(b.Stack))
+			f = frameOf(as.src.opts.Snapshot.Stack(b.Stack))
 			frames[b.Stack] = f
 		}
 		n.Frame = f
@@ -45,7 +43,7 @@ func (a *analysis) snapshotTensors(out *Track, t *track) {
 	if whole.AllocatedPeakEvent >= 0 {
 		peakAt = ten.ReportTime(r.Trace().At(int(whole.AllocatedPeakEvent)).Time)
 	}
-	a.categorize(out, ten, tl, peakAt)
+	as.categorize(out, ten, tl, peakAt)
 	ten.Peak = ten.holdAt(tl, int(whole.AllocatedPeakEvent), peakAt)
 	for i := range ten.Categories {
 		ten.Categories[i].AtPeak = 0
@@ -66,7 +64,7 @@ func (a *analysis) snapshotTensors(out *Track, t *track) {
 		ten.Failures = append(ten.Failures, h)
 	}
 	ten.AtReserved = ten.cacheAt(tl, int(whole.ReservedPeakEvent), &whole)
-	ten.Outside = a.outside(t, m, ten)
+	ten.Outside = as.outside(t, ten)
 	ten.Stayed = stayedTensors(out, ten.Blocks)
 	out.Tensors = ten
 }
@@ -123,59 +121,64 @@ func (t *Tensors) cacheAt(tl *timeline, event int, whole *torchmem.Use) *Cache {
 	return c
 }
 
-// outside sums the device memory of a track that is not in PyTorch's segments.
-func (a *analysis) outside(t *track, m *match, ten *Tensors) *Outside {
-	segs := slices.Clone(m.replay.Segments)
-	slices.SortStableFunc(segs, func(x, y torchmem.SegmentLife) int {
+// segmentFinder tells whether memory is in PyTorch's segments.
+type segmentFinder struct {
+	segments []torchmem.SegmentLife // by address, then birth
+	longest  int64                  // bytes
+	tensors  *Tensors
+}
+
+func newSegmentFinder(ten *Tensors) *segmentFinder {
+	f := &segmentFinder{segments: slices.Clone(ten.Replay.Segments), tensors: ten}
+	slices.SortStableFunc(f.segments, func(x, y torchmem.SegmentLife) int {
 		return cmp.Or(cmp.Compare(x.Addr, y.Addr), cmp.Compare(x.Birth, y.Birth))
 	})
-	starts := make([]uint64, len(segs))
-	longest := int64(0)
-	for i := range segs {
-		starts[i] = segs[i].Addr
-		longest = max(longest, segs[i].Size)
+	for i := range f.segments {
+		f.longest = max(f.longest, f.segments[i].Size)
 	}
-	inside := func(b *rawBlock) bool {
-		addr := uint64(b.address)
-		i := sort.Search(len(starts), func(k int) bool { return starts[k] > addr }) - 1
-		for ; i >= 0 && addr-starts[i] < uint64(longest); i-- {
-			s := &segs[i]
-			if addr >= s.Addr+uint64(s.Size) {
-				continue
-			}
-			birth, death := ten.ReportTime(s.Birth), ten.ReportTime(s.Death)
-			if (birth == Never || b.end == Never || b.end > birth-clockSpread) && (death == Never || b.start == Never || b.start < death) {
-				return true
-			}
+	return f
+}
+
+// holds says that a block lies in a segment that lives while it does.
+func (f *segmentFinder) holds(b *rawBlock) bool {
+	addr := uint64(b.address)
+	i := sort.Search(len(f.segments), func(k int) bool { return f.segments[k].Addr > addr }) - 1
+	for ; i >= 0 && addr-f.segments[i].Addr < uint64(f.longest); i-- {
+		s := &f.segments[i]
+		if addr >= s.Addr+uint64(s.Size) {
+			continue
 		}
-		return false
+		birth, death := f.tensors.ReportTime(s.Birth), f.tensors.ReportTime(s.Death)
+		if (birth == Never || b.end == Never || b.end > birth-clockSpread) && (death == Never || b.start == Never || b.start < death) {
+			return true
+		}
 	}
+	return false
+}
+
+// outside sums the device memory of a track that is not in PyTorch's segments, by who took it.
+func (as *assembler) outside(t *trackUse, ten *Tensors) *Outside {
+	segments := newSegmentFinder(ten)
 	out := &Outside{}
-	type key struct {
-		call string
-		iter int
-		path string
-	}
-	index := make(map[key]int)
-	type change struct{ at, by int64 }
+	index := make(map[Taker]int) // by call, iteration and phase
 	var changes []change
-	call := a.callNames(t.proc)
-	for i := range t.blocks {
-		b := &t.blocks[i]
+	call := as.aligned.calls.callNames(as.src.db, t.proc)
+	for i := range t.memory.blocks {
+		b := &t.memory.blocks[i]
 		if b.kind == nsysdb.KindDeviceStatic && b.end == Never {
 			out.Static += b.bytes
 			out.Blocks++
 		}
-		if b.kind != nsysdb.KindDevice || inside(b) {
+		if b.kind != nsysdb.KindDevice || segments.holds(b) {
 			continue
 		}
-		k := key{call: call(b.bornCorr)}
-		k.iter, k.path = a.where(t.proc, b.born)
+		k := Taker{Call: call(b.bornCorr)}
+		k.Iteration, k.Phase = as.rows.where(t.proc, b.born)
 		n, ok := index[k]
 		if !ok {
 			n = len(out.Takers)
 			index[k] = n
-			out.Takers = append(out.Takers, Taker{Call: k.call, Iteration: k.iter, Phase: k.path})
+			out.Takers = append(out.Takers, k)
 		}
 		x := &out.Takers[n]
 		x.Blocks++
@@ -188,15 +191,24 @@ func (a *analysis) outside(t *track, m *match, ten *Tensors) *Outside {
 			changes = append(changes, change{b.end, -b.bytes})
 		}
 	}
-	slices.SortFunc(changes, func(x, y change) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(y.by, x.by)) })
-	level := int64(0)
-	for _, c := range changes {
-		level += c.by
-		out.Peak = max(out.Peak, level)
-	}
+	out.Peak = highestSum(changes)
 	slices.SortStableFunc(out.Takers, func(x, y Taker) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Iteration, y.Iteration),
 			strings.Compare(x.Call+x.Phase, y.Call+y.Phase))
 	})
 	return out
+}
+
+// A change is one of a sum of bytes.
+type change struct{ at, by int64 }
+
+// highestSum is the highest sum that changes come to; at one time, what is added comes first.
+func highestSum(changes []change) int64 {
+	slices.SortFunc(changes, func(x, y change) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(y.by, x.by)) })
+	level, peak := int64(0), int64(0)
+	for _, c := range changes {
+		level += c.by
+		peak = max(peak, level)
+	}
+	return peak
 }

@@ -71,15 +71,15 @@ func (s *stayer) list() []Stayed {
 }
 
 // stayed sums the driver's blocks of a track's device level. Static memory goes with its module and is left out.
-func (a *analysis) stayed(out *Track, t *track) []Stayed {
+func (as *assembler) stayed(out *Track, t *trackUse) []Stayed {
 	s := newStayer(out)
-	for i := range t.blocks {
-		b := &t.blocks[i]
+	for i := range t.memory.blocks {
+		b := &t.memory.blocks[i]
 		if b.kind != nsysdb.KindDevice && b.kind != nsysdb.KindArray {
 			continue
 		}
 		s.add(b.start, b.end, b.bytes, func() (string, string) {
-			_, path := a.where(t.proc, b.born)
+			_, path := as.rows.where(t.proc, b.born)
 			return path, ""
 		})
 	}

@@ -152,49 +152,53 @@ var CategoryNames = []string{"parameter", "optimizer state", "gradient", "activa
 
 // A timeline finds iteration, phase and call of a moment of a process, by the ranges of its main thread.
 type timeline struct {
-	a    *analysis
+	a    *alignment
+	rows *rows
 	p    *process
 	in   cursor  // innermost ranges
 	top  cursor  // top-level phases and ranges outside iterations
 	iter []int64 // starts of iterations
 }
 
-func (a *analysis) timeline(p *process) *timeline {
-	t := &timeline{a: a, p: p}
-	if p.main == nil {
+func newTimeline(a *alignment, r *rows, p *process) *timeline {
+	t := &timeline{a: a, rows: r, p: p}
+	lead := a.lead(p)
+	if lead.thread == nil {
 		return t
 	}
-	t.in = cursor{segs: p.mainSegs, pos: -1}
-	t.top = cursor{segs: p.main.cut(a.spans, func(s *span) bool {
-		if s.row < 0 {
+	rows := r.proc(p)
+	t.in = newCursor(lead.segs)
+	t.top = newCursor(cut(lead.thread.ranges, a.ranges.spans, func(id int32) bool {
+		if r.of[id] < 0 {
 			return false
 		}
-		w := &p.rows[s.row]
+		w := &rows.list[r.of[id]]
 		return w.kind == rowPhase && w.depth == 1 || w.kind == rowRange && w.contains == 0
-	}), pos: -1}
-	for i := range p.iters {
-		t.iter = append(t.iter, a.spans[p.iters[i].span].start)
+	}))
+	for i := range rows.iters {
+		t.iter = append(t.iter, a.ranges.spans[rows.iters[i].span].start)
 	}
 	return t
 }
 
-// where is the iteration and phase of a moment, as analysis.where gives them.
+// where is the iteration and phase of a moment, as rows.where gives them.
 func (t *timeline) where(at int64) (iter int, path string) {
-	return t.a.where(t.p, placeOf(t.in.at(at), waySame))
+	return t.rows.where(t.p, placeOf(t.in.at(at), waySame))
 }
 
 // place is the moment for the search of categories.
 func (t *timeline) place(at int64) category.Place {
+	rows := t.rows.proc(t.p)
 	out := category.Place{Iteration: sort.Search(len(t.iter), func(i int) bool { return t.iter[i] > at }) - 1}
 	if out.Iteration >= 0 {
-		out.Inside = at < t.a.spans[t.p.iters[out.Iteration].span].end
+		out.Inside = at < t.a.ranges.spans[rows.iters[out.Iteration].span].end
 	}
 	if span := t.top.at(at); span >= 0 {
 		out.Call = int(span) + 1
 	}
 	if span := t.in.at(at); span >= 0 {
-		if r := t.a.spans[span].row; r >= 0 && t.p.rows[r].kind != rowIteration {
-			out.Role = category.RoleOf(t.p.rows[r].path)
+		if r := t.rows.of[span]; r >= 0 && rows.list[r].kind != rowIteration {
+			out.Role = category.RoleOf(rows.list[r].path)
 		}
 	}
 	return out
@@ -215,12 +219,12 @@ func (t *timeline) lifetime(from, to int64) int {
 
 // categorize fills the categories of the blocks, their highest sums over the steady iterations, and who holds memory at
 // the peak.
-func (a *analysis) categorize(out *Track, ten *Tensors, tl *timeline, peakAt int64) {
+func (as *assembler) categorize(out *Track, ten *Tensors, tl *timeline, peakAt int64) {
 	lives := make([]category.Life, len(ten.Blocks))
 	for i := range ten.Blocks {
 		b := &ten.Blocks[i]
 		lives[i] = category.Life{From: b.Start, To: b.End, Bytes: b.Bytes}
-		if a.timed && b.Start < a.firstTime && (b.End == Never || b.End >= a.firstTime) {
+		if as.time.any && b.Start < as.time.first && (b.End == Never || b.End >= as.time.first) {
 			// The snapshot's trace began before the report did: what happened then has no phase.
 			lives[i].From = torchmem.Never
 		}
@@ -337,14 +341,13 @@ func uncached(t *Track) bool {
 
 // driverTensors takes the driver's blocks for tensors where a program runs without a caching allocator. Static memory is
 // no tensor; libraries' workspaces are among them.
-func (a *analysis) driverTensors(out *Track, t *track) {
-	if !uncached(out) || len(t.blocks) == 0 {
+func (as *assembler) driverTensors(out *Track, t *trackUse, tl *timeline) {
+	if !uncached(out) || len(t.memory.blocks) == 0 {
 		return
 	}
 	ten := &Tensors{From: "driver"}
-	tl := a.timeline(t.proc)
-	for i := range t.blocks {
-		r := &t.blocks[i]
+	for i := range t.memory.blocks {
+		r := &t.memory.blocks[i]
 		if r.kind != nsysdb.KindDevice {
 			continue
 		}
@@ -352,12 +355,12 @@ func (a *analysis) driverTensors(out *Track, t *track) {
 		if r.stream > 0 {
 			b.Stream = uint64(r.stream)
 		}
-		b.Iteration, b.Phase = a.where(t.proc, r.born)
-		b.EndIteration, b.EndPhase = a.where(t.proc, r.died)
+		b.Iteration, b.Phase = as.rows.where(t.proc, r.born)
+		b.EndIteration, b.EndPhase = as.rows.where(t.proc, r.died)
 		ten.Blocks = append(ten.Blocks, b)
 	}
 	peakAt := out.Total.Memory.PeakAt
-	a.categorize(out, ten, tl, peakAt)
+	as.categorize(out, ten, tl, peakAt)
 	ten.Peak = hold(ten.Blocks, peakAt)
 	ten.Peak.Iteration, ten.Peak.Phase = tl.where(peakAt)
 	out.Tensors = ten
