@@ -3,6 +3,7 @@ package align
 import (
 	"context"
 
+	"nsysmem/internal/await"
 	"nsysmem/nsysdb"
 )
 
@@ -39,15 +40,15 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	var snaps snapshots
+	var snap snapshot
 	if opts.Snapshot != nil { // joining reads no table, so that what goes on after an interrupt disturbs nobody
-		err = await(ctx, func() (err error) {
-			snaps, err = joinSnapshot(src, aligned, rows, uses)
+		err = await.Call(ctx, func() (err error) {
+			snap, err = joinSnapshot(src, aligned, rows, uses)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return assemble(src, aligned, rows, uses, snaps), nil
+	return assemble(src, aligned, rows, uses, snap), nil
 }

@@ -5,26 +5,27 @@ import (
 	"maps"
 	"slices"
 
+	"nsysmem/align/theory"
 	"nsysmem/nsysdb"
 )
 
 // An assembler makes the report from what the stages before it found.
 type assembler struct {
-	src       *source
-	aligned   *alignment
-	rows      *rows
-	uses      *uses
-	snapshots snapshots
-	time      stretch // of the report
+	src      *source
+	aligned  *alignment
+	rows     *rows
+	uses     *uses
+	snapshot snapshot // nil without one
+	time     stretch  // of the report
 
 	doubts []Warning
 }
 
-// assemble makes the report. It takes what uses and snapshots hold by row, so that nothing of a large report is there
+// assemble makes the report. It takes what uses and snapshot hold by row, so that nothing of a large report is there
 // twice.
-func assemble(src *source, a *alignment, r *rows, u *uses, snaps snapshots) *Report {
+func assemble(src *source, a *alignment, r *rows, u *uses, snap snapshot) *Report {
 	meta := src.db.Meta()
-	as := &assembler{src: src, aligned: a, rows: r, uses: u, snapshots: snaps, time: a.time.with(u.time)}
+	as := &assembler{src: src, aligned: a, rows: r, uses: u, snapshot: snap, time: a.time.with(u.time)}
 	rep := &Report{Collected: src.collected, Recording: u.recording(src, a.calls),
 		Source: Source{Path: src.db.Path(), NsysVersion: meta.NsysVersion, SchemaVersion: meta.SchemaVersion,
 			StartUTC: meta.StartUTC, Start: as.time.first, End: as.time.last, OS: meta.OS, Driver: meta.Driver,
@@ -92,11 +93,11 @@ func (as *assembler) track(t *trackUse, first bool) *Track {
 	if k := t.kernels; k != nil && k.aside > 0 && len(out.Iterations) > 0 {
 		as.doubts = append(as.doubts, Warning{Code: Aside, PID: out.PID, Device: out.Device, Count: k.aside})
 	}
-	out.Theory = theory(*opts)
+	out.Theory = theory.Of(opts.Params, opts.DType, opts.Optimizer)
 	sortBlocks(t.memory.blocks)
-	as.tensors(t, out)
+	out.Tensors = as.tensors(t, out)
 	if as.uses.keepBlocks {
-		out.Stayed = as.stayed(out, t)
+		out.Stayed = as.stayed(t, out)
 	}
 	if opts.Blocks {
 		as.blocks(t, out)
@@ -108,16 +109,6 @@ func (as *assembler) track(t *trackUse, first bool) *Track {
 		out.Spans = as.spans(p)
 	}
 	return out
-}
-
-// tensors fills what tensors hold: of a snapshot, or where the program has no caching allocator.
-func (as *assembler) tensors(t *trackUse, out *Track) {
-	tl := newTimeline(as.aligned, as.rows, t.proc)
-	if m := as.snapshots[t.trackKey]; m != nil {
-		as.snapshotTensors(out, t, m, tl)
-	} else if as.uses.keepBlocks {
-		as.driverTensors(out, t, tl)
-	}
 }
 
 // setDevice names the GPU of a track. A process numbers the devices that it may see; the machine's own number is used
@@ -143,10 +134,7 @@ func (t *Track) setDevice(gpus []nsysdb.GPU) {
 
 // levels fills a track's levels, and those of its rows.
 func (as *assembler) levels(t *trackUse, out *Track, uses []*Use) {
-	sweeps := t.memory.levels
-	if m := as.snapshots[t.trackKey]; m != nil {
-		sweeps = m.withLevels(sweeps)
-	}
+	sweeps := as.snapshot.levels(t)
 	kinds := slices.SortedFunc(maps.Keys(sweeps), compareLevels)
 	others := len(kinds)
 	if sweeps[LevelDevice] != nil {

@@ -8,6 +8,7 @@ import (
 // TestCorrMap compares the map with a plain one over ids that rise, jump between pages, come twice and come back to
 // pages that were packed meanwhile.
 func TestCorrMap(t *testing.T) {
+	t.Parallel()
 	shapes := map[string]func(r *rand.Rand, i int) int64{
 		"rising":   func(_ *rand.Rand, i int) int64 { return int64(i + 1) },
 		"gaps":     func(r *rand.Rand, i int) int64 { return int64(i)*7 + int64(r.Intn(7)) + 1 },
@@ -24,6 +25,7 @@ func TestCorrMap(t *testing.T) {
 	for shape, id := range shapes {
 		for value, val := range values {
 			t.Run(shape+" "+value, func(t *testing.T) {
+				t.Parallel()
 				r := rand.New(rand.NewSource(int64(len(shape) * len(value))))
 				n := 400_000
 				switch shape {
@@ -76,6 +78,7 @@ func TestCorrMap(t *testing.T) {
 
 // TestCorrMapPacks makes sure that pages left behind with few runs do not keep a value for each id.
 func TestCorrMapPacks(t *testing.T) {
+	t.Parallel()
 	var m corrMap
 	for k := int64(1); k < 40*corrSize; k++ {
 		m.set(k, int32(k/5000))

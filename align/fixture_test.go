@@ -308,6 +308,12 @@ func sqlReport(t testing.TB, file string) *Report {
 // curve reads one level of a track of an export over the whole time.
 func curve(t testing.TB, path string, rep *Report, tr *Track, kind LevelKind, points int) *Curve {
 	t.Helper()
+	return ofKind(curves(t, path, rep, tr, points), kind)
+}
+
+// curves are all curves of a track.
+func curves(t testing.TB, path string, rep *Report, tr *Track, points int) []Curve {
+	t.Helper()
 	db, err := nsysdb.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -317,9 +323,14 @@ func curve(t testing.TB, path string, rep *Report, tr *Track, kind LevelKind, po
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range cs[0] {
-		if cs[0][i].Kind == kind {
-			return &cs[0][i]
+	return cs[0]
+}
+
+// ofKind is the curve of one kind, or nil.
+func ofKind(curves []Curve, kind LevelKind) *Curve {
+	for i := range curves {
+		if curves[i].Kind == kind {
+			return &curves[i]
 		}
 	}
 	return nil

@@ -116,6 +116,7 @@ func checkScript(t *testing.T, s *script) {
 // TestScripts does what FuzzAnalyze does for a fixed number of exports; NSYSMEM_SCRIPTS asks for more, from another
 // seed. It does many times more of them in a minute than fuzzing does, which watches the code of SQLite too.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	n, seed := 100, int64(1)
 	if testing.Short() {
 		n = 30
@@ -127,7 +128,10 @@ func TestScripts(t *testing.T) {
 	for i := range n {
 		data := make([]byte, 40+r.Intn(600))
 		r.Read(data)
-		t.Run(fmt.Sprint(i), func(t *testing.T) { checkScript(t, scriptOf(t, data)) })
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			checkScript(t, scriptOf(t, data))
+		})
 	}
 }
 

@@ -40,6 +40,7 @@ var annotatedExports = []struct {
 // TestInferredAgrees compares what is inferred with what the ranges say: all iterations, each beginning in the gap
 // before the annotated one, and 98 % of the kernels in their phase.
 func TestInferredAgrees(t *testing.T) {
+	t.Parallel()
 	for _, c := range annotatedExports {
 		t.Run(c.name, func(t *testing.T) {
 			rep := analyze(t, findExport(t, c.name), Options{Infer: InferAlways})
@@ -101,6 +102,7 @@ func rewrite(t *testing.T, path string, change func(db *sql.DB) error) string {
 // TestInferredWithoutRanges takes the ranges away: the same iterations come from the kernels, with the same kernels in
 // the same phases, up to those two with which a backward pass begins on the main thread.
 func TestInferredWithoutRanges(t *testing.T) {
+	t.Parallel()
 	for _, c := range annotatedExports {
 		t.Run(c.name, func(t *testing.T) {
 			path := findExport(t, c.name)
@@ -157,6 +159,7 @@ func comparePhases(t *testing.T, got, want *Iteration) {
 
 // TestInferredSteps: exports without ranges for iterations.
 func TestInferredSteps(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		count  int
@@ -209,6 +212,7 @@ func TestInferredSteps(t *testing.T) {
 // TestInferredLikeTwin: the phases of an export without ranges have the kernels of its annotated twin's, up to the two
 // with which a backward pass begins on the main thread.
 func TestInferredLikeTwin(t *testing.T) {
+	t.Parallel()
 	for _, c := range [][2]string{{"cnn_none", "cnn_default"}, {"infer", "infer_nvtx"}} {
 		t.Run(c[0], func(t *testing.T) {
 			got := analyze(t, findExport(t, c[0]), Options{}).Tracks[0]
@@ -222,6 +226,7 @@ func TestInferredLikeTwin(t *testing.T) {
 
 // TestInferredFromShuffledRows: the order of rows in the file tells nothing.
 func TestInferredFromShuffledRows(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"cnn_none", "varlen", "streams", "cpp_mem", "infer", "graph_node", "dp2", "emit"} {
 		t.Run(name, func(t *testing.T) {
 			path := findExport(t, name)

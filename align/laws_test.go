@@ -174,9 +174,10 @@ func checkDetails(t *testing.T, name string, tr *Track) {
 // checkCurves checks a track's curves against its levels, whole and thinned.
 func checkCurves(t *testing.T, path string, rep *Report, tr *Track) {
 	t.Helper()
+	every, thinned := curves(t, path, rep, tr, 0), curves(t, path, rep, tr, 7)
 	if p := tr.Pool; p != nil {
 		for kind, want := range map[LevelKind][2]int64{LevelPoolSize: {p.PeakSize, p.EndSize}, LevelPoolUsed: {p.PeakUsed, p.EndUsed}} {
-			c := curve(t, path, rep, tr, kind, 0)
+			c := ofKind(every, kind)
 			hi, last := c.Before, c.Before
 			for _, q := range c.Points {
 				hi, last = max(hi, q.High), q.Last
@@ -190,7 +191,10 @@ func checkCurves(t *testing.T, path string, rep *Report, tr *Track) {
 		l := &tr.Levels[i]
 		var whole [3]int64
 		for _, points := range []int{0, 7} {
-			c := curve(t, path, rep, tr, l.Kind, points)
+			c := ofKind(every, l.Kind)
+			if points > 0 {
+				c = ofKind(thinned, l.Kind)
+			}
 			if c == nil {
 				t.Errorf("%d/%d: no curve of %s", tr.PID, tr.Device, l.Kind)
 				return

@@ -8,6 +8,7 @@ import (
 // TestLiveTable compares the table with a plain map while blocks come and go, at addresses that lie close together, far
 // apart, and where searches run into each other.
 func TestLiveTable(t *testing.T) {
+	t.Parallel()
 	for name, address := range map[string]func(r *rand.Rand) int64{
 		"aligned": func(r *rand.Rand) int64 { return 0x7f0000000000 + r.Int63n(700)<<21 },
 		"dense":   func(r *rand.Rand) int64 { return r.Int63n(900) },

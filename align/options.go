@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"nsysmem/align/theory"
 	"nsysmem/torchmem"
 )
 
@@ -62,7 +63,7 @@ func (o *Options) check() (*regexp.Regexp, error) {
 	case o.Params < 0:
 		wrong = fmt.Errorf("%d parameters: a model has some, and 0 asks for no theory", o.Params)
 	case o.Params > 0:
-		wrong = CheckTheory(strings.ToLower(o.DType), o.Optimizer)
+		wrong = theory.Check(strings.ToLower(o.DType), o.Optimizer)
 	case o.Snapshot == nil && o.SnapshotName != "":
 		wrong = fmt.Errorf("no snapshot goes with the name %q", o.SnapshotName)
 	}

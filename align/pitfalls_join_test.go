@@ -9,6 +9,7 @@ import (
 )
 
 func TestCorrelationRepeatsAcrossProcesses(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(100, 200, "forward", tid(procP, 1))
 	s.nv(100, 200, "optimizer", tid(procQ, 1))
@@ -27,6 +28,7 @@ func TestCorrelationRepeatsAcrossProcesses(t *testing.T) {
 
 // Addresses repeat across processes too.
 func TestAddressesRepeatAcrossProcesses(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.mem(10, procP, 0, 0x1000, 100, 2, 0, 1)
 	s.mem(20, procQ, 0, 0x1000, 30, 2, 0, 1)
@@ -39,6 +41,7 @@ func TestAddressesRepeatAcrossProcesses(t *testing.T) {
 }
 
 func TestKernelWithoutLaunch(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.kernel(35, 45, 0, procP, 9)
 	s.kernel(45, 50, 0, procP, 0)
@@ -59,6 +62,7 @@ func TestKernelWithoutLaunch(t *testing.T) {
 }
 
 func TestSeveralDevices(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.launch(40, tid(procP, 1), 2, 60, 65)
 	s.kernels[1].dev = 1
@@ -85,6 +89,7 @@ func TestSeveralDevices(t *testing.T) {
 
 // A free of a block whose allocation is not in the report may name no device at all (cuMemUnmap in 2023.4).
 func TestFreeOnNoDevice(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.mem(10, procP, 0, 0x1000, 100, 2, 0, 1)
 	s.mem(20, procP, 1<<31-1, 0x2000, 50, 2, 1, 2)
@@ -97,6 +102,7 @@ func TestFreeOnNoDevice(t *testing.T) {
 }
 
 func TestDeviceNames(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.sql("CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT, busLocation TEXT, totalMemory INTEGER)")
 	s.sql("INSERT INTO TARGET_INFO_GPU VALUES (0, 'first', 'u0', '', 1000), (5, 'sixth', 'u5', '', 2000)")
@@ -107,6 +113,7 @@ func TestDeviceNames(t *testing.T) {
 }
 
 func TestProcessListIsNoise(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.sql("CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT)")
 	for i := range 159 {
@@ -119,6 +126,7 @@ func TestProcessListIsNoise(t *testing.T) {
 
 // A process with API calls alone has a track to show its zeros on.
 func TestProcessWithCallsAlone(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.rt(10, 11, tid(procQ, 1), 1, "cudaGetDeviceCount_v3020")
 	rep := s.report(Options{})
@@ -127,6 +135,7 @@ func TestProcessWithCallsAlone(t *testing.T) {
 }
 
 func TestClockDoesNotStartAtZero(t *testing.T) {
+	t.Parallel()
 	for _, shift := range []int64{0, 155_360_000_000, -1000, -40} {
 		s := newScript(t)
 		s.nv(10+shift, 100+shift, "iteration 0", tid(procP, 1))
@@ -143,6 +152,7 @@ func TestClockDoesNotStartAtZero(t *testing.T) {
 }
 
 func TestGraphKernels(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.rt(40, 48, tid(procP, 1), 9, "cudaGraphLaunch_v10000")
 	for i := int64(0); i < 40; i++ {
@@ -163,6 +173,7 @@ func TestGraphKernels(t *testing.T) {
 }
 
 func TestGraphsTracedWhole(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.capture("CUDA_GRAPH_TRACE_OPTIONS:MODE", "Graph")
 	for i := int64(0); i < 3; i++ {
@@ -186,6 +197,7 @@ func TestGraphsTracedWhole(t *testing.T) {
 }
 
 func TestBusyTime(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.launch(31, tid(procP, 1), 2, 65, 75)
 	s.launch(32, tid(procP, 1), 3, 62, 64)
@@ -200,6 +212,7 @@ func TestBusyTime(t *testing.T) {
 }
 
 func TestCopiesByDirection(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	for kind := int64(0); kind < 15; kind++ {
 		s.copies = append(s.copies, gpuRow{start: 60, end: 61, pid: procP, corr: 1, kind: kind, bytes: 1 << kind})
@@ -213,6 +226,7 @@ func TestCopiesByDirection(t *testing.T) {
 }
 
 func TestLaunchesWithoutGPUActivity(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(10, 100, "iteration 0", tid(procP, 1))
 	s.rt(20, 21, tid(procP, 1), 1, "cudaLaunchKernel_v7000")
@@ -228,6 +242,7 @@ func TestLaunchesWithoutGPUActivity(t *testing.T) {
 }
 
 func TestDiagnostics(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.sql("CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, timestampType INTEGER, source INTEGER, severity INTEGER, text TEXT, globalPid INTEGER)")
 	s.sql("INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 0, 1, 1, 'started', 0), (2, 0, 1, 2, 'CUDA events were dropped', 0), (3, 0, 1, 3, 'buffer lost', 0)")
@@ -245,6 +260,7 @@ func TestDiagnostics(t *testing.T) {
 
 // Unsigned 64-bit addresses are stored as negative numbers.
 func TestHighAddress(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.mem(10, procP, 0, -0x1000, 100, 2, 0, 1)
 	s.mem(20, procP, 0, -0x1000, 100, 2, 1, 2)
@@ -255,6 +271,7 @@ func TestHighAddress(t *testing.T) {
 }
 
 func TestCallNames(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]callClass{
 		"cudaMalloc_v3020": classAllocDevice, "cudaMallocAsync_ptsz_v11020": classAllocDevice, "cuMemAlloc_v2": classAllocDevice,
 		"cudaMallocPitch_v3020": classAllocDevice, "cudaMalloc3DArray_v3020": classAllocDevice, "cuMemAllocAsync": classAllocDevice,

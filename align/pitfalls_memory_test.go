@@ -10,6 +10,7 @@ import (
 )
 
 func TestHostMemoryIsNotDeviceMemory(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.mem(10, procP, 0, 0x1000, 1024, nsysdb.KindDevice, 0, 1)
 	s.mem(15, procP, 0, 0x2000, 512, nsysdb.KindPinned, 0, 2)
@@ -28,6 +29,7 @@ func TestHostMemoryIsNotDeviceMemory(t *testing.T) {
 }
 
 func TestManagedIsNotDeviceMemory(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.mem(30, procP, 0, 0x1000, 100<<30, nsysdb.KindManaged, 0, 1)
 	rep := s.report(Options{})
@@ -44,6 +46,7 @@ func TestManagedIsNotDeviceMemory(t *testing.T) {
 }
 
 func TestCaptureStartsInTheMiddle(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(3, 10, "iteration 7", tid(procP, 1))
 	s.mem(1, procP, 0, 0xA000, 64, 2, 1, 1)
@@ -63,6 +66,7 @@ func TestCaptureStartsInTheMiddle(t *testing.T) {
 
 // A free without its allocation lifts all that came before it.
 func TestUnmatchedFreeAtTheEnd(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(10, 20, "iteration 0", tid(procP, 1))
 	s.mem(12, procP, 0, 0xB000, 100, 2, 0, 2)
@@ -78,6 +82,7 @@ func TestUnmatchedFreeAtTheEnd(t *testing.T) {
 }
 
 func TestLostFree(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.mem(10, procP, 0, 0xA000, 100, 2, 0, 1)
 	s.mem(20, procP, 0, 0xA000, 30, 2, 0, 2)
@@ -97,6 +102,7 @@ func TestLostFree(t *testing.T) {
 
 // What a free says of size and kind gives way to what its allocation said.
 func TestFreeSaysOtherwise(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.mem(10, procP, 0, 0xA000, 100, nsysdb.KindDevice, 0, 1)
 	s.mem(20, procP, 0, 0xA000, 0, nsysdb.KindManaged, 1, 2)
@@ -122,6 +128,7 @@ func loop(t *testing.T, n int64, f func(s *script, i, at int64)) *script {
 }
 
 func TestLiveAtEndIsNoLeak(t *testing.T) {
+	t.Parallel()
 	s := loop(t, 6, func(s *script, i, at int64) {
 		if i == 0 {
 			for k := int64(0); k < 3; k++ {
@@ -145,6 +152,7 @@ func TestLiveAtEndIsNoLeak(t *testing.T) {
 }
 
 func TestGrowth(t *testing.T) {
+	t.Parallel()
 	s := loop(t, 8, func(s *script, i, at int64) {
 		if i == 0 {
 			s.alloc(at+150, tid(procP, 1), 900, 0x900000, 50_000)
@@ -165,6 +173,7 @@ func TestGrowth(t *testing.T) {
 }
 
 func TestCachingAllocatorIsFlat(t *testing.T) {
+	t.Parallel()
 	s := loop(t, 8, func(s *script, i, at int64) {
 		if i < 2 {
 			s.alloc(at+150, tid(procP, 1), i+1, 0x1000*(i+1), 1000)
@@ -186,6 +195,7 @@ func TestCachingAllocatorIsFlat(t *testing.T) {
 }
 
 func TestFailedAllocation(t *testing.T) {
+	t.Parallel()
 	s := loop(t, 3, func(s *script, i, at int64) {
 		s.alloc(at+150, tid(procP, 1), 10*i+1, 0x1000*(i+1), 1000)
 		if i == 1 {
@@ -235,6 +245,7 @@ func TestFailedAllocation(t *testing.T) {
 }
 
 func TestPhaseWithoutEvents(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.mem(5, procP, 0, 0x1000, 5<<30, 2, 0, 1)
 	s.nv(10, 100, "iteration 0", tid(procP, 1))
@@ -246,6 +257,7 @@ func TestPhaseWithoutEvents(t *testing.T) {
 
 // Events at the stamps at which a range begins and ends: the first are inside, the last outside.
 func TestEventsAtTheEdges(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(10, 100, "iteration 0", tid(procP, 1))
 	s.nv(20, 50, "forward", tid(procP, 1))
@@ -260,6 +272,7 @@ func TestEventsAtTheEdges(t *testing.T) {
 }
 
 func TestPhaseOfSeveralCalls(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(10, 100, "iteration 0", tid(procP, 1))
 	s.nv(20, 30, "forward", tid(procP, 1))
@@ -279,6 +292,7 @@ func TestPhaseOfSeveralCalls(t *testing.T) {
 }
 
 func TestVirtualMemoryUnseen(t *testing.T) {
+	t.Parallel()
 	build := func(context int64) *Report {
 		s := loop(t, 2, func(s *script, i, at int64) {
 			for k := int64(0); k < 20; k++ {
@@ -304,6 +318,7 @@ func pooled(s *script, at, addr, bytes, op, pool, size, used, imported int64) {
 }
 
 func TestPools(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	pooled(s, 10, 0x1000, 200<<20, 0, 0xF000, 1<<30, 200<<20, null)
 	pooled(s, 20, 0x2000, 100<<20, 0, 0xE000, 2<<30, 100<<20, 0) // 0 stands for none
@@ -323,6 +338,7 @@ func TestPools(t *testing.T) {
 }
 
 func TestPoolEvents(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	pooled(s, 10, 0x1000, 200, 0, 0xF000, 1000, 200, null)
 	pooled(s, 50, 0x1000, 200, 1, 0xF000, 1000, 0, null)
@@ -342,6 +358,7 @@ func TestPoolEvents(t *testing.T) {
 
 // A level that is flat because nothing runs is no cache.
 func TestNoMemoryAtAll(t *testing.T) {
+	t.Parallel()
 	rep := loop(t, 4, func(*script, int64, int64) {}).report(Options{})
 	if f := hasFinding(rep, "flat_cache"); f != nil {
 		t.Errorf("finding %+v", f)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestNamesByTextAndID(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	id := s.id("forward")
 	for i := int64(0); i < 2; i++ {
@@ -38,6 +39,7 @@ func TestNamesByTextAndID(t *testing.T) {
 }
 
 func TestOpenRange(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nvRow(nvRow{5, null, nvDomain, "CCCL", null, tid(procP, 1), null, 3})
 	s.nvRow(nvRow{6, null, nvCategory, "category", null, tid(procP, 1), null, 0})
@@ -68,6 +70,7 @@ func TestOpenRange(t *testing.T) {
 
 // A phase that was never closed makes its iteration a truncated one, but not a longer one.
 func TestOpenPhase(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(10, 100, "step 0", tid(procP, 1))
 	s.nv(20, null, "forward", tid(procP, 1))
@@ -88,6 +91,7 @@ func TestOpenPhase(t *testing.T) {
 
 // A round that was left by an exception never closes its range, and the program goes on.
 func TestOpenRangeInTheMiddle(t *testing.T) {
+	t.Parallel()
 	for _, end := range []int64{null, 0, 105} {
 		s := newScript(t)
 		for i := int64(0); i < 5; i++ {
@@ -113,6 +117,7 @@ func TestOpenRangeInTheMiddle(t *testing.T) {
 }
 
 func TestDomainsByProcess(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nvRow(nvRow{1, null, nvDomain, "NCCL", null, tid(procP, 1), null, 1})
 	s.nvRow(nvRow{1, null, nvDomain, "mylib", null, tid(procQ, 1), null, 1})
@@ -136,6 +141,7 @@ func TestDomainsByProcess(t *testing.T) {
 }
 
 func TestDomainFilter(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nvRow(nvRow{1, null, nvDomain, "solver", null, tid(procP, 1), null, 1})
 	for k := int64(0); k < 3; k++ {
@@ -166,6 +172,7 @@ func TestDomainFilter(t *testing.T) {
 }
 
 func TestBadPattern(t *testing.T) {
+	t.Parallel()
 	db, err := nsysdb.Open(step(t).export())
 	if err != nil {
 		t.Fatal(err)
@@ -191,6 +198,7 @@ func threads(t *testing.T, launcher int64, name string) *script {
 }
 
 func TestBackwardOnAnotherThread(t *testing.T) {
+	t.Parallel()
 	tr := onlyTrack(t, threads(t, tid(procP, 2), "pt_autograd_0").report(Options{}))
 	equal(t, "attribution", tr.Attribution, Attribution{Kernels: 2, SameThread: 1, OtherThread: 1})
 	equal(t, "kernels of backward", tr.use("backward").GPU.Kernels, 2)
@@ -202,6 +210,7 @@ func TestBackwardOnAnotherThread(t *testing.T) {
 }
 
 func TestCrossThreadRuleStops(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"pt_data_pin", "pt_data_worker", "pt_nccl_watchdg", "pt_nccl_heartbt", "pin_memory"} {
 		tr := onlyTrack(t, threads(t, tid(procP, 2), name).report(Options{}))
 		equal(t, name, tr.Attribution, Attribution{Kernels: 2, SameThread: 1, None: 1})
@@ -226,6 +235,7 @@ func TestCrossThreadRuleStops(t *testing.T) {
 }
 
 func TestStartEndRanges(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nvRow(nvRow{100, 300, nvStartEnd, "fwd", null, tid(procP, 1), tid(procP, 2), 0})
 	s.nvRow(nvRow{200, 400, nvStartEnd, "bwd", null, tid(procP, 1), null, 0})
@@ -240,6 +250,7 @@ func TestStartEndRanges(t *testing.T) {
 
 // Overlapping phases still add up to the iteration.
 func TestOverlappingPhases(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(10, 500, "iteration 0", tid(procP, 1))
 	s.nvRow(nvRow{100, 300, nvStartEnd, "fwd", null, tid(procP, 1), null, 0})
@@ -264,6 +275,7 @@ func TestOverlappingPhases(t *testing.T) {
 }
 
 func TestKernelAfterItsRange(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(1, 10, "forward", tid(procP, 1))
 	s.nv(10, 20, "backward", tid(procP, 1))
@@ -275,6 +287,7 @@ func TestKernelAfterItsRange(t *testing.T) {
 }
 
 func TestLibraryRangesAreNoIterations(t *testing.T) {
+	t.Parallel()
 	for _, names := range [][]string{
 		{"cub::DeviceReduce", "cub::DeviceScan", "cub::DeviceScan", "cub::DeviceReduce"},
 		{"aten::conv2d, seq = 1", "aten::conv2d, seq = 2", "aten::conv2d, seq = 3", "aten::conv2d, seq = 4"},
@@ -307,6 +320,7 @@ func TestLibraryRangesAreNoIterations(t *testing.T) {
 }
 
 func TestLibraryDomains(t *testing.T) {
+	t.Parallel()
 	for _, domain := range []string{"NCCL", "CCCL", "cuBLAS", "cuDNN", "TSL", "cub", "nccl "} {
 		s := newScript(t)
 		s.nvRow(nvRow{1, null, nvDomain, domain, null, tid(procP, 1), null, 5})
@@ -322,6 +336,7 @@ func TestLibraryDomains(t *testing.T) {
 
 // A library inside the capture names its ranges as the user does.
 func TestSameNameInside(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(5, 600, "capture", tid(procP, 1))
 	for i := int64(0); i < 5; i++ {
@@ -350,6 +365,7 @@ func TestSameNameInside(t *testing.T) {
 }
 
 func TestNumericOrderAndGaps(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		names string
 		index []int
@@ -387,6 +403,7 @@ func TestNumericOrderAndGaps(t *testing.T) {
 
 // Ranges of no length, at one time, or named alike in one another.
 func TestOddRanges(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.nv(10, 100, "iteration 0", tid(procP, 1))
 	s.nv(10, 100, "all", tid(procP, 1)) // at the iteration's own times

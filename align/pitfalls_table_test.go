@@ -50,6 +50,7 @@ func step(t *testing.T) *script {
 }
 
 func TestMemoryTable(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name      string
 		setting   string
@@ -90,6 +91,7 @@ func TestMemoryTable(t *testing.T) {
 }
 
 func TestMemoryFlagOffWithRows(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.capture("COLLECT_GPU_MEMORY_USAGE", "false")
 	s.mem(30, procP, 0, 0x1000, 64, 2, 0, 1)
@@ -99,6 +101,7 @@ func TestMemoryFlagOffWithRows(t *testing.T) {
 }
 
 func TestOnlyFrees(t *testing.T) {
+	t.Parallel()
 	rep := sqlReport(t, "only_frees.sql")
 	l := onlyTrack(t, rep).Level("device")
 	equal(t, "level", *l, Level{Kind: "device", Peak: 64, PeakAt: 1, End: 0, Baseline: 64, Frees: 1, FreeBytes: 64, UnmatchedFrees: 1, Partial: true})
@@ -108,6 +111,7 @@ func TestOnlyFrees(t *testing.T) {
 }
 
 func TestNoKernelTable(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.alloc(30, tid(procP, 1), 1, 0x1000, 64)
 	rep := s.report(Options{})
@@ -118,6 +122,7 @@ func TestNoKernelTable(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.table("NVTX_EVENTS")
 	rep := s.report(Options{})
@@ -126,6 +131,7 @@ func TestNothing(t *testing.T) {
 }
 
 func TestNewerTableName(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.renames["NVTX_EVENTS"] = "NVTX_EVENTS_V2"
 	s.renames["CUPTI_ACTIVITY_KIND_KERNEL"] = "CUPTI_ACTIVITY_KIND_KERNEL_V3"
@@ -137,6 +143,7 @@ func TestNewerTableName(t *testing.T) {
 }
 
 func TestMissingColumns(t *testing.T) {
+	t.Parallel()
 	build := func(drop ...string) (*Report, *Track) {
 		s := step(t)
 		s.mem(30, procP, 0, 0x1000, 1000, nsysdb.KindDevice, 0, 1)
@@ -174,6 +181,7 @@ func TestMissingColumns(t *testing.T) {
 }
 
 func TestMissingOtherColumns(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		table, columns string
 		same, none     int64
@@ -196,6 +204,7 @@ func TestMissingOtherColumns(t *testing.T) {
 }
 
 func TestMissingStoredAsZero(t *testing.T) {
+	t.Parallel()
 	rep := sqlReport(t, "not_null.sql")
 	tr := onlyTrack(t, rep)
 	equal(t, "iterations", len(tr.Iterations), 3)
@@ -221,6 +230,7 @@ func TestMissingStoredAsZero(t *testing.T) {
 }
 
 func TestEnumNumbers(t *testing.T) {
+	t.Parallel()
 	rep := sqlReport(t, "moved_enum.sql")
 	tr := onlyTrack(t, rep)
 	d := tr.Level("device")
@@ -234,6 +244,7 @@ func TestEnumNumbers(t *testing.T) {
 }
 
 func TestUnknownKind(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.mem(30, procP, 0, 0x1000, 1000, nsysdb.KindDevice, 0, 1)
 	s.mem(31, procP, 0, 0x2000, 200, 9, 0, 1)
@@ -254,6 +265,7 @@ func TestUnknownKind(t *testing.T) {
 }
 
 func TestTies(t *testing.T) {
+	t.Parallel()
 	for _, reversed := range []bool{false, true} {
 		s := newScript(t)
 		s.reversed = reversed
@@ -269,6 +281,7 @@ func TestTies(t *testing.T) {
 
 // A recording that begins in the middle writes all that came before at time 0.
 func TestTiesOfOneAddress(t *testing.T) {
+	t.Parallel()
 	for _, reversed := range []bool{false, true} {
 		s := newScript(t)
 		s.reversed = reversed
@@ -292,6 +305,7 @@ func TestTiesOfOneAddress(t *testing.T) {
 }
 
 func TestUnknownOperation(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.mem(10, procP, 0, 0x1000, 1000, 2, 0, 1)
 	s.mem(20, procP, 0, 0x1000, 1000, 2, null, 2)
@@ -306,6 +320,7 @@ func TestUnknownOperation(t *testing.T) {
 }
 
 func TestDamagedRows(t *testing.T) {
+	t.Parallel()
 	s := step(t)
 	s.mem(10, procP, 0, 0x1000, 1000, 2, 0, 1)
 	s.mem(20, procP, 0, 0x2000, null, 2, 0, 1)
@@ -329,6 +344,7 @@ func TestDamagedRows(t *testing.T) {
 }
 
 func TestZeroBytes(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.mem(10, procP, 0, 0x1000, 0, 2, 0, 1)
 	s.mem(20, procP, 0, 0x1000, 0, 2, 1, 2)

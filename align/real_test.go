@@ -14,6 +14,7 @@ var everything = Options{Blocks: true, Kernels: true, Spans: true}
 
 // TestRealLaws checks on every real export at hand what holds for every report.
 func TestRealLaws(t *testing.T) {
+	t.Parallel()
 	for _, path := range exports(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			rep := analyze(t, path, everything)
@@ -104,6 +105,7 @@ func checkTables(t *testing.T, path string, rep *Report) {
 // TestShuffled checks that the order of the rows in the tables changes nothing: exports of 2025.6 and later do not
 // promise any.
 func TestShuffled(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("copies every export")
 	}
@@ -188,6 +190,7 @@ var known = map[string]int64{"unet_grow": 50_696, "cnn_default": 134_532_616}
 // TestReserved compares the device level with PyTorch's own count: what it has reserved is part of the level, and the
 // rest, which libraries take for themselves, only grows.
 func TestReserved(t *testing.T) {
+	t.Parallel()
 	checked := 0
 	for _, path := range exports(t) {
 		name := strings.TrimSuffix(filepath.Base(path), ".sqlite")

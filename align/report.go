@@ -5,6 +5,11 @@
 // [start, end) on the CPU clock.
 package align
 
+import (
+	"nsysmem/align/tensor"
+	"nsysmem/align/theory"
+)
+
 // A Report is all that align finds in one export.
 type Report struct {
 	Source    Source
@@ -61,18 +66,18 @@ type Track struct {
 	Inferred       *Inferred // with Options.Infer InferAlways, where ranges tell the iterations; else nil
 	Total          Use       // the whole track, events outside every range too
 
-	Tensors *Tensors // what tensors hold; nil where neither a snapshot nor the driver tells
-	Theory  *Theory  // nil unless Options.Params
+	Tensors *tensor.Memory // what tensors hold; nil where neither a snapshot nor the driver tells
+	Theory  *theory.Need   // nil unless Options.Params
 
-	Failed     []FailedAlloc // in time order
-	LiveAtEnd  []Block       // device kinds and managed, largest first; nil unless Options.Blocks
-	LiveAtPeak []Block       // device kinds, at the device level's peak, largest first; nil unless Options.Blocks
-	Blocks     []Block       // every block, by birth; nil unless Options.Blocks
-	Stayed     []Stayed      // of the device level, largest first; nil unless Options.Blocks or Options.Snapshot
-	Kernels    []KernelStat  // by phase path and name; nil unless Options.Kernels
-	Copies     []CopyStat    // by phase path and direction; nil unless Options.Kernels
-	Calls      []CallStat    // by phase path and name; nil unless Options.Kernels
-	Spans      []Span        // calls of phases, by start; nil unless Options.Spans
+	Failed     []FailedAlloc   // in time order
+	LiveAtEnd  []Block         // device kinds and managed, largest first; nil unless Options.Blocks
+	LiveAtPeak []Block         // device kinds, at the device level's peak, largest first; nil unless Options.Blocks
+	Blocks     []Block         // every block, by birth; nil unless Options.Blocks
+	Stayed     []tensor.Stayed // of the device level, largest first; nil unless Options.Blocks or Options.Snapshot
+	Kernels    []KernelStat    // by phase path and name; nil unless Options.Kernels
+	Copies     []CopyStat      // by phase path and direction; nil unless Options.Kernels
+	Calls      []CallStat      // by phase path and name; nil unless Options.Kernels
+	Spans      []Span          // calls of phases, by start; nil unless Options.Spans
 }
 
 // A Level is one kind of traced memory over the whole report.

@@ -67,6 +67,7 @@ func checkRow(t *testing.T, what string, want expectedRow, u Use, calls int) {
 
 // TestExpected compares every iteration and phase with counts made independently of this package.
 func TestExpected(t *testing.T) {
+	t.Parallel()
 	for _, f := range fixture.Files(t, "..", "expected/*.json") {
 		name := strings.TrimSuffix(filepath.Base(f), ".json")
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 // TestSnapshotFindings checks the findings on recorded runs.
 func TestSnapshotFindings(t *testing.T) {
+	t.Parallel()
 	want := map[string]map[string]bool{
 		"cnn_default": {"fragmentation": false, "growth_allocated": false, "flat_cache": false},
 		"gpt_amp":     {"fragmentation": false, "growth_allocated": false},

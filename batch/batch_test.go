@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/export"
+	"nsysmem/internal/fixture"
+	"nsysmem/render/tables"
+	"nsysmem/render/workbook"
 )
 
 func TestNatural(t *testing.T) {
@@ -290,7 +294,7 @@ func TestSpread(t *testing.T) {
 		}
 		var got []string
 		for _, r := range c.groups[0].rows {
-			pk, tm := r.have[ofPeak], r.have[ofTime]
+			pk, tm := r.have[tables.PeakSpread], r.have[tables.TimeSpread]
 			got = append(got, fmt.Sprintf("%d.%d n%d peak %d:%d/%d/%d time %d:%d/%d/%d", r.key.before, r.key.index, r.n, pk.n, pk.low, pk.mid, pk.top, tm.n, tm.low, tm.mid, tm.top))
 		}
 		want := []string{
@@ -305,6 +309,28 @@ func TestSpread(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("with %d bytes:\n%s\nwant\n%s", spreadBytes, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
+		checkCharts(t, c)
+	}
+}
+
+// checkCharts holds what the charts of a comparison show against the heads of the columns that they are meant to show.
+func checkCharts(t *testing.T, c *comparison) {
+	t.Helper()
+	var failed error
+	var b bytes.Buffer
+	if err := workbook.WriteBook(&b, c.book(&failed), workbook.Options{TempDir: t.TempDir()}); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	const want = `Device peak of each run
+  Peak (MiB) over Run: 'Runs'!$J$2:$J$4 over 'Runs'!$A$2:$A$4
+  End (MiB) over Run: 'Runs'!$L$2:$L$4 over 'Runs'!$A$2:$A$4
+Highest level of each iteration, range over ranks: r#
+  Peak, greatest (MiB) over Iteration: 'Spread over ranks'!$F$2:$F$8 over 'Spread over ranks'!$B$2:$B$8
+  Peak, median (MiB) over Iteration: 'Spread over ranks'!$E$2:$E$8 over 'Spread over ranks'!$B$2:$B$8
+  Peak, least (MiB) over Iteration: 'Spread over ranks'!$D$2:$D$8 over 'Spread over ranks'!$B$2:$B$8
+`
+	if got := fixture.Charts(t, b.Bytes()); got != want {
+		t.Errorf("charts:\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/render/tables"
 )
 
 // A comparison is what the records of a batch come to. It holds a few figures for each run and phase; iterations are read
@@ -61,19 +62,7 @@ type bar struct {
 // A phase is one path over all runs.
 type phase struct {
 	path    string
-	depth   int
-	figures map[int]phaseFigures // by place in refs
-}
-
-// phaseFigures are what is compared of a phase of a track.
-type phaseFigures struct {
-	iterations, calls       int64
-	duration                int64 // ns, median
-	peak, need              int64 // bytes, highest
-	needMedian, netMedian   int64 // bytes
-	kernels, kernelNS       int64 // median
-	allocNS, syncNS, copied int64 // median; ns, ns, bytes
-	inferred                bool
+	figures map[int]*tables.RunPhase // by place in refs
 }
 
 // compare reads all records of a plan.
@@ -184,15 +173,14 @@ func (c *comparison) addPhases(stats []align.PhaseStat, at int, known map[string
 		k, ok := known[s.Path]
 		if !ok {
 			k = last + 1
-			c.phases = slices.Insert(c.phases, k, phase{path: s.Path, depth: s.Depth, figures: make(map[int]phaseFigures)})
+			c.phases = slices.Insert(c.phases, k, phase{path: s.Path, figures: make(map[int]*tables.RunPhase)})
 			for j := k; j < len(c.phases); j++ {
 				known[c.phases[j].path] = j
 			}
 		}
 		last = k
-		c.phases[k].figures[at] = phaseFigures{int64(s.Iterations), int64(s.Calls), s.DurationNS, s.Max.Memory.Peak, s.Max.Memory.Need,
-			s.Median.Memory.Need, s.Median.Memory.Net, s.Median.GPU.Kernels, s.Median.GPU.KernelNS,
-			s.Median.API.AllocNS, s.Median.API.SyncNS, s.Median.GPU.H2D + s.Median.GPU.D2H + s.Median.GPU.D2D, s.Inferred}
+		f := tables.NewRunPhase(s)
+		c.phases[k].figures[at] = &f
 	}
 }
 
@@ -294,21 +282,11 @@ type spread struct {
 	who           int // place in refs of the first that has the greatest
 }
 
-// Figures of a spreadRow.
-const (
-	ofPeak = iota
-	ofNeed
-	ofEnd
-	ofKernels
-	ofTime
-	figures
-)
-
 // A spreadRow is one iteration over the members of a group.
 type spreadRow struct {
 	key  iterationKey
 	n    int // members that have the iteration
-	have [figures]spread
+	have [tables.Spreads]spread
 }
 
 // An iterationKey tells iterations of a track apart: by their number, and where a program counts anew, by how often the
@@ -363,7 +341,7 @@ func (c *comparison) spreadGroup(g *group) error {
 	for i := range g.rows {
 		at[g.rows[i].key] = i
 	}
-	part := max(spreadBytes/(8*figures*len(g.members)), 1)
+	part := max(spreadBytes/(8*tables.Spreads*len(g.members)), 1)
 	for from := 0; from < len(g.rows); from += part {
 		if err := c.spreadPart(g, at, from, min(from+part, len(g.rows))); err != nil {
 			return err
@@ -379,7 +357,7 @@ type value struct {
 }
 
 func (c *comparison) spreadPart(g *group, at map[iterationKey]int, from, to int) error {
-	values := make([][figures][]value, to-from)
+	values := make([][tables.Spreads][]value, to-from)
 	for _, m := range g.members {
 		r := &c.refs[m]
 		its, err := c.iterations(r)
@@ -399,11 +377,11 @@ func (c *comparison) spreadPart(g *group, at map[iterationKey]int, from, to int)
 					*list = append(*list, value{v, int32(m)})
 				}
 			}
-			add(ofPeak, has.Memory, it.Memory.Peak)
-			add(ofNeed, has.Memory, it.Memory.Need)
-			add(ofEnd, has.Memory, it.Memory.End)
-			add(ofKernels, has.Kernels, it.GPU.KernelNS)
-			add(ofTime, !it.Truncated, it.End-it.Start)
+			add(tables.PeakSpread, has.Memory, it.Memory.Peak)
+			add(tables.NeedSpread, has.Memory, it.Memory.Need)
+			add(tables.EndSpread, has.Memory, it.Memory.End)
+			add(tables.KernelSpread, has.Kernels, it.GPU.KernelNS)
+			add(tables.TimeSpread, !it.Truncated, it.End-it.Start)
 		})
 	}
 	for i := range values {

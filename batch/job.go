@@ -170,7 +170,7 @@ func attempt(ctx context.Context, in Input, o *Options, s *stage) (rec *record, 
 		})
 	}
 	if err == nil {
-		err = tables(rep, rec, o, s)
+		err = writeTables(rep.Report, rec, o, s)
 	}
 	return rec, err
 }

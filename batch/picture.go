@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"nsysmem/align"
 	"nsysmem/render/plot"
+	"nsysmem/render/tables"
 )
-
-// noLevel stands for a track without a device level.
-var noLevel align.Level
 
 // picture is what is drawn of all runs.
 func (c *comparison) picture() *plot.Runs {
@@ -70,7 +67,7 @@ func (c *comparison) lines(p *plot.Runs) error {
 		line := plot.RunLine{Label: g.name}
 		for _, r := range g.rows {
 			// A program that counts anew would draw the line back to where it began.
-			if s := &r.have[ofPeak]; s.n > 0 && r.key.before == 0 {
+			if s := &r.have[tables.PeakSpread]; s.n > 0 && r.key.before == 0 {
 				pt := plot.RunPoint{Iteration: int64(r.key.index), Low: s.low, Mid: s.mid, High: s.top, Runs: int(s.n)}
 				if tooMany && i > 0 {
 					pt.Low, pt.High = s.mid, s.mid // the one range is that over all

@@ -12,6 +12,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/render/tables"
 )
 
 // A record is what the comparison of all reports needs to know of one. A file holds its head and then the iterations of
@@ -138,6 +139,21 @@ func withoutNumbers(path string) string {
 
 // device is the track's device level; nil where it has none.
 func (t *track) device() *align.Level { return align.LevelOf(t.Levels, align.LevelDevice) }
+
+// run is the track as a row of tables.
+func (t *track) run(h *recordHead, label string) *tables.Run {
+	return &tables.Run{Label: label, Rank: t.Rank, Group: t.Group, Path: h.Path, Source: &h.Source, Collected: &h.Collected,
+		Track: &align.Track{PID: t.PID, Process: t.Process, Device: t.Device, DeviceName: t.DeviceName, DeviceUUID: t.DeviceUUID,
+			DeviceTotal: t.DeviceTotal, Levels: t.Levels, Pool: t.Pool, IterationsFrom: t.IterationsFrom, Attribution: t.Attribution, Total: t.Total},
+		Iterations: t.Iterations, PeakIteration: t.PeakIteration, PeakPhase: t.PeakPhase, Findings: h.Findings, Warnings: h.Warnings}
+}
+
+// step is the iteration as a row of tables.
+func (it *iteration) step(r *tables.Run) *tables.Step {
+	return &tables.Step{Collected: r.Collected, From: r.Source.Start, Path: r.Path, Track: r.Track, Peak: &it.PeakPhase,
+		Iteration: &align.Iteration{Index: it.Index, Name: it.Name, Start: it.Start, End: it.End, Warmup: it.Warmup, Truncated: it.Truncated,
+			Use: align.Use{Memory: it.Memory, GPU: it.GPU, API: it.API}}}
+}
 
 // label names a track among those of all runs. A device's number says little: each process may call its own device 0.
 func (h *recordHead) label(i int) string {

@@ -39,6 +39,7 @@ func newTreeFile(f *exportFile) *treeFile {
 	return t
 }
 
+// damaged is an error that names the file: what was read of its pages cannot be.
 func (t *treeFile) damaged(format string, args ...any) error {
 	return damaged("read", t.path, fmt.Sprintf(format, args...))
 }
@@ -81,6 +82,7 @@ func (t *treeFile) split(root uint32, parts int) (nodes []uint32, depth int, err
 	nodes = []uint32{root}
 	page := make([]byte, t.pageSize)
 	for ; depth < maxDepth; depth++ {
+		// Subtrees differ in size, so a part must have many of them for parts to be nearly equal.
 		if parts <= 1 || len(nodes) >= 32*parts {
 			return nodes, depth, nil
 		}
@@ -114,11 +116,12 @@ type walk struct {
 	ctx     context.Context
 	visited *atomic.Int64 // leaves seen by all parts of a scan: never more than the file has pages
 	leaf    func(page []byte) error
-	run     []byte // pages read at once
-	lists   [maxDepth][]uint32
+	run     []byte             // pages read at once
+	lists   [maxDepth][]uint32 // the children of the interior page at each depth, whose memory is used again
 }
 
-// runPages is how many pages are read at once where leaves follow each other in the file.
+// runPages is how many pages are read at once where leaves follow each other in the file. A read of one page each would
+// cost more than decoding it; far more at once would only drive rows out of the processor's cache.
 func (t *treeFile) runPages() int { return max(1, 256<<10/t.pageSize) }
 
 // leaves calls w.leaf for each leaf at or below the nodes, which are siblings, in order.
@@ -192,6 +195,7 @@ func (t *treeFile) cells(page []byte, row func(rowid int64, local []byte, whole 
 	if 8+2*n > t.usable {
 		return t.damaged("a page has too many cells")
 	}
+	// The page begins with where its cells are, in order of rowid; the cells themselves may be in any order.
 	for i := range n {
 		at := int(binary.BigEndian.Uint16(page[8+2*i:]))
 		if at < 8+2*n || at >= t.usable {
@@ -234,8 +238,8 @@ func (t *treeFile) local(size uint64) (n int, whole bool) {
 	return n, false
 }
 
-// shortUvarint is uvarint for eight bytes of which the number may take up to four, as nearly all rowids do, and 0 where it
-// takes more. It is taken apart at once, seven bits of each byte.
+// shortUvarint is uvarint for a number of up to four of the eight bytes given, as nearly all rowids have, and 0 for a
+// longer one. It is taken apart at once, seven bits of each byte.
 func shortUvarint(b []byte) (v uint64, n int) {
 	x := binary.BigEndian.Uint64(b)
 	k := bits.LeadingZeros64(^x&0x8080808080808080) >> 3

@@ -4,10 +4,8 @@ package nsysdb
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -15,9 +13,9 @@ import (
 // An Option changes how Open reads an export.
 type Option uint8
 
-// BySQLite has SQLite select all rows, rather than to take those of ordinary tables from the pages of the file: the same
-// rows in the same order, four times as slow. It is for comparing the two, and for a file that the pages' reader should
-// not be trusted with.
+// BySQLite has SQLite select all rows, also those of ordinary tables, which else are taken from the pages of the file.
+// That gives the same rows in the same order, four times as slowly. It is for comparing the two, and for a file that the
+// reader of pages should not be trusted with.
 const BySQLite Option = 1
 
 // A DB is an open export. Its methods may be called from several goroutines at once.
@@ -46,6 +44,7 @@ func Open(path string, options ...Option) (*DB, error) {
 	return openWithin(path, lockWait, options...)
 }
 
+// openWithin is Open with a bound for how long it waits.
 func openWithin(path string, wait time.Duration, options ...Option) (*DB, error) {
 	f, err := openFile(path, wait)
 	if err != nil {
@@ -62,6 +61,8 @@ func openWithin(path string, wait time.Duration, options ...Option) (*DB, error)
 	return db, nil
 }
 
+// load reads all that is known without events: the schema, where the events are, and Meta. Meta comes last, as the time
+// of the recording is held against the events.
 func (db *DB) load() (err error) {
 	if db.conn, err = dial(db.path); err != nil {
 		return err
@@ -87,82 +88,13 @@ func (db *DB) opening(err error) error {
 	return openError(db.path, errRead, "%v", err)
 }
 
-// ofExport says whether only an export of Nsight Systems would have a table of that name.
-func ofExport(name string) bool {
-	for _, base := range append(tableNames[:], "NVTX_EVENTS", "META_DATA_EXPORT", "EXPORT_META_DATA", "META_DATA_CAPTURE", "StringIds") {
-		if version(base, name) > 0 {
-			return true
-		}
-	}
-	return strings.HasPrefix(name, "CUPTI_ACTIVITY_KIND_") || strings.HasPrefix(name, "TARGET_INFO_")
-}
-
-// discover finds the event tables, their columns and the export's own numbers for kinds and operations.
-func (db *DB) discover() error {
-	s := db.schema
-	for t := range numTables {
-		found, others, err := s.find(tableNames[t])
-		if err != nil {
-			return err
-		}
-		db.tables[t] = found
-		db.doubtVersions(tableNames[t], found, others)
-		for c := range numColumns {
-			db.cols[t][c] = found.col(columnNames[c]...)
-		}
-	}
-	var err error
-	var others []string
-	if db.nvtx, others, err = s.find("NVTX_EVENTS"); err != nil {
-		return err
-	}
-	db.doubtVersions("NVTX_EVENTS", db.nvtx, others)
-
-	for _, use := range []struct {
-		spec  enumSpec
-		table []Table
-		col   Column
-	}{
-		{memKindEnum, []Table{MemoryUsage, Memset}, MemKind},
-		{memOpEnum, []Table{MemoryUsage}, Operation},
-		{poolOpEnum, []Table{MemoryPool}, Operation},
-		{copyEnum, []Table{Memcpy}, CopyKind},
-	} {
-		e, ws, err := s.readEnum(use.spec)
-		if err != nil {
-			return err
-		}
-		db.warnings = append(db.warnings, ws...)
-		for _, t := range use.table {
-			db.enums[t][use.col] = e
-		}
-	}
-	if db.nvtxKind, err = s.readNVTXKinds(); err != nil {
-		return err
-	}
-	ids, _, err := s.find("StringIds")
-	if err != nil {
-		return err
-	}
-	db.strs = newStringTable(db, ids)
-	return nil
-}
-
-func (db *DB) doubtVersions(base string, found *table, others []string) {
-	if len(others) > 0 {
-		db.warnings = append(db.warnings, Warning{"table-version", fmt.Sprintf("%s is read; %s has rows too and is not read", found.name, strings.Join(others, ", "))})
-	} else if found != nil && !strings.EqualFold(found.name, base) {
-		db.warnings = append(db.warnings, Warning{"table-version", fmt.Sprintf("%s stands in the export as %s: its columns may mean something else there", base, found.name)})
-	}
-}
-
 // Close gives back what the DB holds. No other method may run or be called any more.
 func (db *DB) Close() error {
 	db.pool.close()
 	if db.strs != nil {
 		db.strs.close()
 	}
-	db.info.Close()
+	db.info.Close() // only now: connections and the reader of pages are done
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.conn != nil {
@@ -234,36 +166,39 @@ func (db *DB) Rows(t Table) int64 {
 // HasNVTX says whether the export has a table of NVTX events.
 func (db *DB) HasNVTX() bool { return db.nvtx != nil }
 
-// Tables lists all tables and views of the export by name, with exact numbers of rows: it reads the whole file.
+// Tables lists all tables and views of the export by name, with exact numbers of rows: it reads the whole file. Views
+// that cannot be read, such as for want of a table, are left out.
 func (db *DB) Tables() ([]TableInfo, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	var list []TableInfo
 	for _, name := range db.schema.names {
-		t, err := db.schema.describe(name)
-		if err != nil && db.schema.views[name] && !isDamage(err) {
-			continue // a view of tables that are not there says nothing
-		}
-		if err != nil {
+		info, err := db.listed(name)
+		if err != nil && (isDamage(err) || !db.schema.views[name]) {
 			return nil, db.reading(err)
 		}
-		info := TableInfo{Name: name}
-		for _, c := range t.columns {
-			info.Columns = append(info.Columns, c.name)
+		if err == nil {
+			list = append(list, info)
 		}
-		err = db.conn.query("SELECT count(*) FROM "+ident(name), func(r *stmt) error {
-			info.Rows = r.int(0)
-			return nil
-		})
-		if err != nil && t.view && !isDamage(err) {
-			continue
-		}
-		if err != nil {
-			return nil, db.reading(err)
-		}
-		list = append(list, info)
 	}
 	return list, nil
+}
+
+// listed is one line of Tables.
+func (db *DB) listed(name string) (TableInfo, error) {
+	info := TableInfo{Name: name}
+	t, err := db.schema.describe(name)
+	if err != nil {
+		return info, err
+	}
+	for _, c := range t.columns {
+		info.Columns = append(info.Columns, c.name)
+	}
+	err = db.conn.query("SELECT count(*) FROM "+ident(name), func(r *stmt) error {
+		info.Rows = r.int(0)
+		return nil
+	})
+	return info, err
 }
 
 // reading adds to an error whether the file changed meanwhile, which explains any damage and any end before its time.
@@ -283,5 +218,6 @@ func (db *DB) changed() error {
 	if err == nil && fi.Size() == db.info.size && fi.ModTime().Equal(db.info.modTime) {
 		return nil
 	}
-	return readError(db.path, errChanged, "the file changed while it was read: let the other program finish, then run again")
+	return readError(db.path, errChanged,
+		"the file changed while it was read: let the other program finish, then run again")
 }

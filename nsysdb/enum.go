@@ -28,6 +28,7 @@ func (e *enum) value(n int64) int64 {
 // outOfWay is added to a number of the export's that would pass for a constant here, and is none.
 const outOfWay = 1000
 
+// stranger translates a number that has no meaning here.
 func (e *enum) stranger(n int64) int64 {
 	if n >= 0 && n <= e.max {
 		return n + outOfWay
@@ -35,6 +36,7 @@ func (e *enum) stranger(n int64) int64 {
 	return n
 }
 
+// apply translates a column in place. A nil enum leaves it as it is.
 func (e *enum) apply(vs []int64) {
 	if e == nil || e.same {
 		return
@@ -96,7 +98,8 @@ func (s *schema) readEnum(spec enumSpec) (*enum, []Warning, error) {
 		}
 	}
 	if strange != nil {
-		return e, []Warning{{"unknown-enum", fmt.Sprintf("%s names numbers that are not known here: %s", spec.table, strings.Join(strange, ", "))}}, nil
+		text := fmt.Sprintf("%s names numbers that are not known here: %s", spec.table, strings.Join(strange, ", "))
+		return e, []Warning{{"unknown-enum", text}}, nil
 	}
 	return e, nil, nil
 }

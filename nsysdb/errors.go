@@ -49,10 +49,12 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.kind }
 
+// openError is an error of opening for a cause.
 func openError(path string, kind error, format string, args ...any) *Error {
 	return &Error{"open", path, fmt.Sprintf(format, args...), kind}
 }
 
+// readError is an error of reading for a cause.
 func readError(path string, kind error, text string) *Error {
 	return &Error{"read", path, text, kind}
 }
@@ -67,6 +69,7 @@ func damaged(op, path, detail string) *Error {
 	return &Error{op, path, "the file is damaged (" + detail + ")" + copyAgain, errDamaged}
 }
 
+// isDamage says whether an error, if any, is of a file that does not make sense.
 func isDamage(err error) bool { return errors.Is(err, errDamaged) }
 
 // cause is the reason of an error of package os without the path, which the message names already.

@@ -140,7 +140,8 @@ func notSQLite(path string, head []byte) error {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".nsys-rep", ".qdrep":
 		out := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) + ".sqlite"
-		return openError(path, ErrNsysRep, "is a report that is not exported yet: run `nsys export --type sqlite -o %s %s`", quoted(out), quoted(path))
+		return openError(path, ErrNsysRep, "is a report that is not exported yet: "+
+			"run `nsys export --type sqlite -o %s %s`", quoted(out), quoted(path))
 	case ".qdstrm":
 		return openError(path, ErrNsysRep, "is a recording that was never finished: "+
 			"make a report of it with QdstrmImporter, then run `nsys export --type sqlite`")
@@ -178,13 +179,15 @@ func looksLike(head []byte) string {
 func besides(path string) []Warning {
 	var ws []Warning
 	if fi, err := os.Stat(path + "-wal"); err == nil && fi.Size() > 32 {
-		ws = append(ws, Warning{"unmerged-wal", "changes in " + filepath.Base(path) + "-wal beside the report are not read: close the program that writes it, or export the report again"})
+		ws = append(ws, Warning{"unmerged-wal", "changes in " + filepath.Base(path) + "-wal beside the report " +
+			"are not read: close the program that writes it, or export the report again"})
 	}
 	if f, err := os.Open(path + "-journal"); err == nil {
 		// A journal that was finished with is either gone or has its head overwritten with zeros.
 		head := make([]byte, 8)
 		if _, err := io.ReadFull(f, head); err == nil && len(bytes.Trim(head, "\x00")) > 0 {
-			ws = append(ws, Warning{"hot-journal", "a journal (" + filepath.Base(path) + "-journal) is beside the report: its export was not finished, or still runs; export the report again"})
+			ws = append(ws, Warning{"hot-journal", "a journal (" + filepath.Base(path) + "-journal) is beside the report: " +
+				"its export was not finished, or still runs; export the report again"})
 		}
 		f.Close()
 	}

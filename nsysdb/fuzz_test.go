@@ -103,6 +103,7 @@ func FuzzOpen(f *testing.F) {
 
 // Damage all over the file.
 func TestDamaged(t *testing.T) {
+	t.Parallel()
 	seed, err := os.ReadFile(build(t, damagedExport))
 	if err != nil {
 		t.Fatal(err)
@@ -127,6 +128,7 @@ func TestDamaged(t *testing.T) {
 // Reading from pages finds damage where SQLite does, and else gives the same rows, but for a few places where one of
 // them looks closer than the other.
 func TestDamagedBothWays(t *testing.T) {
+	t.Parallel()
 	seed, err := os.ReadFile(build(t, damagedExport))
 	if err != nil {
 		t.Fatal(err)

@@ -38,12 +38,14 @@ const (
 
 // GPU is a device of the recorded machine.
 type GPU struct {
-	ID          int64           // the machine's own number of the device (TARGET_INFO_GPU.id)
-	Name        string          // such as "NVIDIA H200"
-	UUID        string          // empty where the export does not say
-	BusLocation string          // empty where the export does not say
-	TotalMemory int64           // bytes; 0 where the export does not say
-	CUDAIDs     map[int64]int64 // globalless pid → the ordinal this process sees it under (TARGET_INFO_CUDA_DEVICE); nil where unknown
+	ID          int64  // the machine's own number of the device (TARGET_INFO_GPU.id)
+	Name        string // such as "NVIDIA H200"
+	UUID        string // empty where the export does not say
+	BusLocation string // empty where the export does not say
+	TotalMemory int64  // bytes; 0 where the export does not say
+	// CUDAIDs is, by process id (not globalPid), the ordinal under which the process sees the device, as
+	// TARGET_INFO_CUDA_DEVICE says; nil where the export does not say.
+	CUDAIDs map[int64]int64
 }
 
 // ProcessInfo names a process.
@@ -61,11 +63,8 @@ type ThreadInfo struct {
 
 // A Diagnostic is a message of the profiler itself.
 type Diagnostic struct {
-	Time      int64  // ns on the report's clock
-	Severity  string // "info", "warning", "error", "fatal"
-	Source    string
-	Text      string
-	GlobalPID int64 // Null where the message concerns no process
+	Severity string // "warning", "error" or "fatal"
+	Text     string // one line; commands, folders, hosts and users are left out
 }
 
 // TableInfo is a table of the export, for listings.
@@ -75,11 +74,10 @@ type TableInfo struct {
 	Columns []string
 }
 
-// NVTX holds the ranges and marks of a report.
+// NVTX holds the ranges of a report.
 type NVTX struct {
-	Ranges  []Range // push/pop and start/end ranges, in rowid order
-	Marks   []Mark
-	Names   []string            // Range.Name and Mark.Name are indexes into it; each string stands there once
+	Ranges  []Range             // push/pop and start/end ranges, in rowid order
+	Names   []string            // Range.Name is an index into it; each string stands there once
 	Domains map[DomainID]string // names of the domains that the export names; the default domain 0 is not in it
 }
 
@@ -94,17 +92,7 @@ type Range struct {
 	Start   int64 // ns
 	End     int64 // ns; Null where the range was never closed, or where the export gives an end before its start
 	TID     int64 // globalTid of the thread that opened it
-	EndTID  int64 // globalTid of the thread that closed it; TID where the export does not say
 	Domain  int64 // domain number within the process; 0 is the default domain
 	Name    int32 // index into NVTX.Names
-	PushPop bool  // push/pop rather than start/end
 	Damaged bool  // the export gives an end that is 0 or before its start
-}
-
-// A Mark is an NVTX mark.
-type Mark struct {
-	Time   int64 // ns
-	TID    int64 // globalTid
-	Domain int64 // domain number within the process; 0 is the default domain
-	Name   int32 // index into NVTX.Names
 }

@@ -18,7 +18,8 @@ func (db *DB) readMeta() error {
 	m := &Meta{}
 	db.meta = m
 	for _, read := range []func(*Meta) error{
-		db.readExport, db.readCapture, db.readTimes, db.readSystem, db.readGPUs, db.readProcesses, db.readDiagnostics, db.readRanks,
+		db.readExport, db.readCapture, db.readTimes, db.readSystem,
+		db.readGPUs, db.readProcesses, db.readDiagnostics, db.readRanks,
 	} {
 		if err := read(m); err != nil {
 			return err
@@ -53,6 +54,7 @@ func (db *DB) settings(table string, want func(name, value string)) error {
 	return db.each(table, []string{"name", "value"}, func(r *stmt) { want(r.string(0), r.string(1)) })
 }
 
+// readExport reads who exported the report and how its times were moved. The table has another name in exports of 2022.
 func (db *DB) readExport(m *Meta) error {
 	var param, config int64
 	for _, table := range []string{"META_DATA_EXPORT", "EXPORT_META_DATA"} {
@@ -81,8 +83,9 @@ func (db *DB) readExport(m *Meta) error {
 		m.TimeShift = 0
 	}
 	if newer(m.SchemaVersion) {
-		db.warnings = append(db.warnings, Warning{"newer-schema", fmt.Sprintf(
-			"the export's schema is %s, newer than %d.%d, the newest known here: what moved or changed its meaning may be missed", m.SchemaVersion, knownMajor, knownMinor)})
+		text := fmt.Sprintf("the export's schema is %s, newer than %d.%d, the newest known here: "+
+			"what moved or changed its meaning may be missed", m.SchemaVersion, knownMajor, knownMinor)
+		db.warnings = append(db.warnings, Warning{"newer-schema", text})
 	}
 	return nil
 }
@@ -93,6 +96,7 @@ func newer(schema string) bool {
 	return err == nil && major > knownMajor
 }
 
+// readCapture reads what was to be recorded, which tells "none came" from "not recorded".
 func (db *DB) readCapture(m *Meta) error {
 	return db.settings("META_DATA_CAPTURE", func(name, value string) {
 		// Each traced process has its own settings, PROCESS_0:…; one that collects is enough.
@@ -120,84 +124,6 @@ func (db *DB) readCapture(m *Meta) error {
 			m.GraphMode = value
 		}
 	})
-}
-
-// readTimes finds out which stretch of the events' clock was recorded, and when that clock was zero.
-//
-// ANALYSIS_DETAILS has a start and a stop, but on another clock: in all exports at hand events begin long before
-// its start (at 22 ms where it says 456 ms), and its duration alone fits them, counted from the session's start. An
-// export may have been asked to shift its times, or to count them from 1970. So each reading is held against the
-// events, and the first that has room for them is taken; where none has, nothing is said.
-func (db *DB) readTimes(m *Meta) error {
-	var utc, duration, start, stop int64
-	err := db.each("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(r *stmt) {
-		if v := within(r.int(0), maxTime); v > 0 {
-			utc = v
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if !m.TimeNormalized {
-		m.StartUTC = utc
-	}
-	err = db.each("ANALYSIS_DETAILS", []string{"duration", "startTime", "stopTime"}, func(r *stmt) {
-		if d := within(r.int(0), maxTime); d > duration {
-			duration, start, stop = d, within(r.int(1), maxTime), within(r.int(2), maxTime)
-		}
-	})
-	if err != nil || duration <= 0 {
-		return err
-	}
-	first, last, err := db.eventTimes()
-	if err != nil {
-		return err
-	}
-	const slack = 100e6 // ns; work on the GPU may end after the recording
-	for _, from := range readings(m, utc) {
-		if first >= from-slack && last <= from+duration+slack {
-			m.CaptureStart, m.CaptureEnd = from, from+duration
-			if utc > 0 {
-				m.StartUTC = utc - from
-			}
-			return nil
-		}
-	}
-	if start != Null && stop > start && first >= start-slack && last <= stop+slack {
-		m.CaptureStart, m.CaptureEnd = start, stop
-	}
-	return nil
-}
-
-// readings are the times on the events' clock at which the session may have started, the likeliest first.
-func readings(m *Meta, utc int64) []int64 {
-	if m.TimeNormalized {
-		return []int64{utc + m.TimeShift, utc}
-	}
-	return []int64{m.TimeShift, 0}
-}
-
-// eventTimes are the times of the first and last rows of the event tables: not quite the earliest and the latest,
-// but known at once. Without events it gives a stretch that fits nowhere.
-func (db *DB) eventTimes() (first, last int64, err error) {
-	first, last = -Null-1, Null
-	for _, t := range append(db.tables[:], db.nvtx) {
-		at := t.col("start")
-		if at < 0 || t.view || t.noRowid || t.max < t.min {
-			continue
-		}
-		sql := fmt.Sprintf("SELECT %s FROM %s WHERE rowid IN (%d,%d)", ident(t.columns[at].name), ident(t.name), t.min, t.max)
-		err := db.conn.query(sql, func(r *stmt) error {
-			if v := within(r.int(0), maxTime); v != Null {
-				first, last = min(first, v), max(last, v)
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, 0, err
-		}
-	}
-	return first, last, nil
 }
 
 // readSystem reads three of the many properties; the others name hosts, users and environment variables.
@@ -231,6 +157,7 @@ func cudaVersion(s string) string {
 	return fmt.Sprintf("%d.%d", n/1000, n%1000/10)
 }
 
+// readGPUs reads the devices, and under which number each process knows them: CUDA_VISIBLE_DEVICES renumbers.
 func (db *DB) readGPUs(m *Meta) error {
 	err := db.each("TARGET_INFO_GPU", []string{"id", "name", "uuid", "busLocation", "totalMemory"}, func(r *stmt) {
 		g := GPU{ID: r.int(0), Name: r.string(1), UUID: r.string(2), BusLocation: r.string(3), TotalMemory: r.int(4)}
@@ -259,6 +186,7 @@ func (db *DB) readGPUs(m *Meta) error {
 	})
 }
 
+// readProcesses reads the names of processes and threads; those of threads are ids of strings.
 func (db *DB) readProcesses(m *Meta) error {
 	err := db.each("PROCESSES", []string{"globalPid", "pid", "name"}, func(r *stmt) {
 		p := ProcessInfo{GlobalPID: r.int(0), PID: r.int(1), Name: processName(r.string(2))}
@@ -292,33 +220,26 @@ func (db *DB) readProcesses(m *Meta) error {
 
 // readDiagnostics reads warnings and errors; messages of lesser weight tell of every step, with paths and commands.
 func (db *DB) readDiagnostics(m *Meta) error {
-	severities := map[int64]string{2: "warning", 3: "error"}
-	sources := map[int64]string{1: "injection", 2: "daemon", 3: "analysis"}
-	for table, names := range map[string]map[int64]string{"ENUM_DIAGNOSTIC_SEVERITY_LEVEL": severities, "ENUM_DIAGNOSTIC_SOURCE_TYPE": sources} {
-		rows, err := db.schema.enumRows(table)
-		if err != nil {
-			return err
-		}
-		if len(rows) > 0 {
-			clear(names)
-		}
-		for _, r := range rows {
-			names[r.id] = strings.TrimSuffix(strings.ToLower(r.name), "level")
-		}
+	rows, err := db.schema.enumRows("ENUM_DIAGNOSTIC_SEVERITY_LEVEL")
+	if err != nil {
+		return err
 	}
-	err := db.each("DIAGNOSTIC_EVENT", []string{"text", "timestamp", "source", "severity", "globalPid"}, func(r *stmt) {
-		d := Diagnostic{Time: r.int(1), Severity: severities[r.int(3)], Source: sources[r.int(2)], Text: redact(r.string(0)), GlobalPID: r.int(4)}
-		if !slices.Contains([]string{"warning", "error", "fatal"}, d.Severity) {
-			return
+	severities := map[int64]string{2: "warning", 3: "error"}
+	if len(rows) > 0 {
+		clear(severities)
+	}
+	for _, r := range rows {
+		severities[r.id] = strings.TrimSuffix(strings.ToLower(r.name), "level")
+	}
+	return db.each("DIAGNOSTIC_EVENT", []string{"text", "severity"}, func(r *stmt) {
+		severity := severities[r.int(1)]
+		if slices.Contains([]string{"warning", "error", "fatal"}, severity) {
+			m.Diagnostics = append(m.Diagnostics, Diagnostic{Severity: severity, Text: redact(r.string(0))})
 		}
-		if d.GlobalPID != Null && PID(d.GlobalPID) == 0 {
-			d.GlobalPID = Null // the profiler's own number for no process
-		}
-		m.Diagnostics = append(m.Diagnostics, d)
 	})
-	return err
 }
 
+// readRanks reads which rank of MPI each process was.
 func (db *DB) readRanks(m *Meta) error {
 	return db.each("MPI_RANKS", []string{"globalPid", "rank"}, func(r *stmt) {
 		pid, rank := r.int(0), r.int(1)
@@ -334,7 +255,8 @@ func (db *DB) readRanks(m *Meta) error {
 
 // oneLine makes white space and control characters single spaces, and cuts long text.
 func oneLine(s string, limit int) string {
-	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "�"), func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+	words := strings.FieldsFunc(strings.ToValidUTF8(s, "�"), func(r rune) bool { return r <= ' ' || r == 0x7f })
+	s = strings.Join(words, " ")
 	if r := []rune(s); len(r) > limit {
 		s = string(r[:limit]) + "…"
 	}

@@ -14,10 +14,8 @@ const unnamed = "<unnamed>"
 type nvtxKind uint8
 
 const (
-	nvtxOther nvtxKind = iota // a category, a resource name, the end of a domain
-	nvtxPushPop
-	nvtxStartEnd
-	nvtxMark
+	nvtxOther nvtxKind = iota // a mark, a category, a resource name, the end of a domain
+	nvtxRange
 	nvtxDomain
 )
 
@@ -28,11 +26,12 @@ var nvtxNames = []struct {
 	id   int64
 	kind nvtxKind
 }{
-	{"NvtxPushPopRange", 59, nvtxPushPop}, {"NvtxStartEndRange", 60, nvtxStartEnd}, {"NvtxMark", 34, nvtxMark},
+	{"NvtxPushPopRange", 59, nvtxRange}, {"NvtxStartEndRange", 60, nvtxRange}, {"NvtxMark", 34, nvtxOther},
 	{"NvtxDomainCreate", 75, nvtxDomain}, {"NvtxCategory", 33, nvtxOther},
-	{"NvtxtPushPopRange", 70, nvtxPushPop}, {"NvtxtStartEndRange", 71, nvtxStartEnd}, {"NvtxtMark", 65, nvtxMark},
+	{"NvtxtPushPopRange", 70, nvtxRange}, {"NvtxtStartEndRange", 71, nvtxRange}, {"NvtxtMark", 65, nvtxOther},
 }
 
+// readNVTXKinds is what each number of an event type means, by the export's own enum where it names any of them.
 func (s *schema) readNVTXKinds() (map[int64]nvtxKind, error) {
 	rows, err := s.enumRows("ENUM_NSYS_EVENT_TYPE")
 	if err != nil {
@@ -56,7 +55,7 @@ func (s *schema) readNVTXKinds() (map[int64]nvtxKind, error) {
 	return kinds, nil
 }
 
-// NVTX reads all ranges and marks. Without a table of them it gives none; HasNVTX tells. A table without times or types is
+// NVTX reads all ranges. Without a table of them it gives none; HasNVTX tells. A table without times or types is
 // an *Error.
 func (db *DB) NVTX(ctx context.Context) (*NVTX, error) {
 	out := &NVTX{Domains: map[DomainID]string{}}
@@ -69,7 +68,10 @@ func (db *DB) NVTX(ctx context.Context) (*NVTX, error) {
 			" has no column start or eventType: export with a version of Nsight Systems from 2022.4 on")
 	}
 	out.Ranges = make([]Range, 0, min(t.rows, 1<<20))
-	x := &nvtxReader{out: out, kinds: db.nvtxKind, byText: map[string]int32{}, byID: map[int64]int32{}, domainIDs: map[DomainID]int64{}}
+	x := &nvtxReader{
+		out: out, kinds: db.nvtxKind,
+		byText: map[string]int32{}, byID: map[int64]int32{}, domainIDs: map[DomainID]int64{},
+	}
 	if err := x.read(ctx, db); err != nil {
 		return nil, db.reading(err)
 	}
@@ -85,20 +87,20 @@ const (
 	nvtxEnd
 	nvtxType
 	nvtxTID
-	nvtxEndTID
 	nvtxDomainID
 	nvtxTextID
 	numNVTX
 )
 
 var nvtxColumns = [numNVTX]string{
-	nvtxStart: "start", nvtxEnd: "end", nvtxType: "eventType", nvtxTID: "globalTid", nvtxEndTID: "endGlobalTid",
+	nvtxStart: "start", nvtxEnd: "end", nvtxType: "eventType", nvtxTID: "globalTid",
 	nvtxDomainID: "domainId", nvtxTextID: "textId",
 }
 
 // nvtxRow is one row's integers; those that the table lacks are Null.
 type nvtxRow [numNVTX]int64
 
+// An nvtxReader makes ranges of rows. Strings of ids are looked up after all rows are read, many at once.
 type nvtxReader struct {
 	out       *NVTX
 	kinds     map[int64]nvtxKind
@@ -125,7 +127,7 @@ func (x *nvtxReader) read(ctx context.Context, db *DB) error {
 		return err
 	}
 	return r.read(ctx, 0, func(b *block) error {
-		row := nvtxRow{Null, Null, Null, Null, Null, Null, Null}
+		row := nvtxRow{Null, Null, Null, Null, Null, Null}
 		for n := range b.rows {
 			for i, vs := range b.ints {
 				row[of[i]] = vs[n]
@@ -136,7 +138,7 @@ func (x *nvtxReader) read(ctx context.Context, db *DB) error {
 	})
 }
 
-// row takes one row in: a domain, a mark or a range.
+// row takes one row in: a domain or a range.
 func (x *nvtxReader) row(v *nvtxRow, text []byte) {
 	kind := x.kinds[v[nvtxType]]
 	if kind == nvtxOther {
@@ -156,15 +158,7 @@ func (x *nvtxReader) row(v *nvtxRow, text []byte) {
 	if start == Null {
 		return // nothing can be said of when it was
 	}
-	name := x.name(text, v[nvtxTextID])
-	if kind == nvtxMark {
-		x.out.Marks = append(x.out.Marks, Mark{Time: start, TID: tid, Domain: domain, Name: name})
-		return
-	}
-	g := Range{Start: start, End: end, TID: tid, EndTID: orZero(v[nvtxEndTID]), Domain: domain, Name: name, PushPop: kind == nvtxPushPop}
-	if g.EndTID == 0 {
-		g.EndTID = tid
-	}
+	g := Range{Start: start, End: end, TID: tid, Domain: domain, Name: x.name(text, v[nvtxTextID])}
 	// Older exports write 0 for "none". With times shifted below zero, 0 is a time like any other.
 	if end != Null && (end < start || end == 0 && start >= 0 || end > maxTime) {
 		g.End, g.Damaged = Null, true
@@ -172,6 +166,7 @@ func (x *nvtxReader) row(v *nvtxRow, text []byte) {
 	x.out.Ranges = append(x.out.Ranges, g)
 }
 
+// orZero is v, or 0 where the export does not say.
 func orZero(v int64) int64 {
 	if v == Null {
 		return 0
@@ -200,6 +195,7 @@ func (x *nvtxReader) name(text []byte, textID int64) int32 {
 	return n
 }
 
+// add gives a name an index of its own.
 func (x *nvtxReader) add(name string) int32 {
 	x.out.Names = append(x.out.Names, name)
 	return int32(len(x.out.Names) - 1)
@@ -242,8 +238,5 @@ func (x *nvtxReader) unite() {
 	}
 	for i := range x.out.Ranges {
 		x.out.Ranges[i].Name = to[x.out.Ranges[i].Name]
-	}
-	for i := range x.out.Marks {
-		x.out.Marks[i].Name = to[x.out.Marks[i].Name]
 	}
 }

@@ -23,6 +23,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 7), (3, 4, NULL);`
 
 // Each kind of file that cannot be read has a kind of error and a message of its own, and none of them is changed.
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	export, err := os.ReadFile(build(t, small))
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +84,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestOpenDirectory(t *testing.T) {
+	t.Parallel()
 	if _, err := Open(t.TempDir()); !errors.Is(err, errDirectory) {
 		t.Errorf("got %v", err)
 	}
@@ -94,6 +96,7 @@ func TestOpenDirectory(t *testing.T) {
 }
 
 func TestOpenNoPermission(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() == 0 || runtime.GOOS == "windows" {
 		t.Skip("this user may read every file")
 	}
@@ -109,6 +112,7 @@ func TestOpenNoPermission(t *testing.T) {
 // A file whose header says more pages than it has is refused; one whose header was written by a program that left the
 // number alone is not.
 func TestOpenStalePageCount(t *testing.T) {
+	t.Parallel()
 	path := build(t, small)
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -127,6 +131,7 @@ func TestOpenStalePageCount(t *testing.T) {
 // Reading leaves the report and its folder byte for byte as they were, whatever its name, and even where the folder
 // may not be written to.
 func TestOpenWritesNothing(t *testing.T) {
+	t.Parallel()
 	content, err := os.ReadFile(build(t, small))
 	if err != nil {
 		t.Fatal(err)
@@ -167,6 +172,7 @@ func TestOpenWritesNothing(t *testing.T) {
 }
 
 func TestPathURI(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"/a b/c.sqlite":      "file:///a%20b/c.sqlite",
 		"C:/Users/x%/r.db":   "file:///C:/Users/x%25/r.db",
@@ -182,6 +188,7 @@ func TestPathURI(t *testing.T) {
 
 // What was committed to a file in write-ahead mode but not merged is not read, and that is told; so is a journal.
 func TestOpenJournals(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.sqlite")
 	live, err := sql.Open("sqlite", path)
@@ -299,6 +306,7 @@ func TestOpenLocked(t *testing.T) {
 
 // A file that is written to while it is read gives an error that says so, rather than one of damage.
 func TestScanOfChangingFile(t *testing.T) {
+	t.Parallel()
 	bothWays(t, func(t *testing.T, way ...Option) {
 		path := build(t, small)
 		db := open(t, path, way...)

@@ -27,10 +27,11 @@ func (r *pageReader) read(ctx context.Context, part int, fn func(*block) error) 
 	p := &pagePart{
 		r: r, fn: fn, b: newBlock(r.q),
 		dec: decoder{cols: r.q.cols, text: r.q.text, utf8: r.db.file.utf8},
-		odd: rowSeeker{db: r.db, sql: r.q.sql("rowid=?")},
+		odd: seeker{pool: r.db.pool, sql: r.q.sql("rowid=?")},
 	}
 	defer p.odd.close()
 	w := &walk{treeFile: r.db.file, ctx: ctx, visited: &r.visited, leaf: p.leaf}
+	// Each part takes a run of subtrees that follow each other, so parts are in order of rowids.
 	own := r.nodes[len(r.nodes)*part/r.parts : len(r.nodes)*(part+1)/r.parts]
 	if err := w.leaves(own, r.depth); err != nil {
 		return err
@@ -47,7 +48,7 @@ type pagePart struct {
 	fn  func(*block) error
 	b   *block
 	dec decoder
-	odd rowSeeker
+	odd seeker
 }
 
 func (p *pagePart) leaf(page []byte) error { return p.r.db.file.cells(page, p.row) }
@@ -60,7 +61,11 @@ func (p *pagePart) row(rowid int64, rec []byte, whole bool) error {
 	case whole && !s.fits(rec):
 		return p.r.db.file.damaged("table %s has a row that makes no sense", p.r.q.t.name)
 	case s == nil || s.odd || int(s.end) > len(rec):
-		if err := p.odd.read(rowid, b); err != nil {
+		found, err := p.odd.find(rowid, func(s *stmt) { s.addTo(b) })
+		if err == nil && !found {
+			err = p.r.db.file.damaged("row %d is not where it should be", rowid)
+		}
+		if err != nil {
 			return err
 		}
 	default:
@@ -80,45 +85,4 @@ func (p *pagePart) row(rowid int64, rec []byte, whole bool) error {
 	err := p.fn(b)
 	b.reset()
 	return err
-}
-
-// A rowSeeker has SQLite read single rows. It takes a connection with the first of them: most tables have none.
-type rowSeeker struct {
-	db  *DB
-	sql string
-	c   *conn
-	s   *stmt
-}
-
-// read adds the row to the block.
-func (k *rowSeeker) read(rowid int64, b *block) error {
-	if k.s == nil {
-		var err error
-		if k.c, err = k.db.pool.get(); err != nil {
-			return err
-		}
-		if k.s, err = k.c.prepare(k.sql); err != nil {
-			return err
-		}
-	}
-	return k.c.guard(func() error {
-		k.s.bind(1, rowid)
-		more, err := k.s.next()
-		if err == nil && !more {
-			err = k.db.file.damaged("row %d is not where it should be", rowid)
-		}
-		if err == nil {
-			k.s.addTo(b)
-		}
-		return err
-	})
-}
-
-func (k *rowSeeker) close() {
-	if k.s != nil {
-		k.s.close()
-	}
-	if k.c != nil {
-		k.db.pool.put(k.c)
-	}
 }

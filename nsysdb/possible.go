@@ -4,7 +4,7 @@ package nsysdb
 // left leaves the range of int64: half of it is left for differences of two times, and for sums of as many sizes as
 // there can be.
 const (
-	maxTime  = 1<<62 - 1 // ns; 146 years to either side of the clock's zero, so that times counted from 1970 are well within
+	maxTime  = 1<<62 - 1 // ns; 146 years to either side of the clock's zero: times counted from 1970 are well within
 	maxBytes = 1 << 47   // what a program can address
 )
 

@@ -28,7 +28,7 @@ func (db *DB) Scan(ctx context.Context, scan Scan, fn func(*Batch) error) error 
 			return fn(batch)
 		})
 		if err != nil {
-			cancel(err) // the first one stays the cause
+			cancel(err) // the first one stays the cause, and ends the other parts
 		}
 	}
 	if parts == 1 {

@@ -66,7 +66,7 @@ func serialType(serial uint64) (sl slot, kind valueKind, size int64) {
 // worked out once.
 type shape struct {
 	key    headerKey // of shapes that the header's beginning tells
-	header []byte    // of others
+	header []byte    // of others, all of it
 	slots  []slot
 	odd    bool  // some column is not there, or is not what it is wanted as
 	end    int32 // one past the last byte of the slots
@@ -132,7 +132,8 @@ func (d *decoder) shape(local []byte) *shape {
 	return s
 }
 
-// longShape finds the layout by the whole header.
+// longShape finds the layout by the whole header: of more columns than a key has room for, or with texts of more than 57
+// bytes among the wanted columns, whose numbers take several bytes.
 func (d *decoder) longShape(local []byte) *shape {
 	v, n := uvarint(local)
 	if n == 0 || v > uint64(len(local)) || int(v) < n {
@@ -186,7 +187,8 @@ func keyOf(local []byte, n int) (k headerKey, ok bool) {
 
 // hash is a number under 256. A product's highest bits depend on all bits of its factors.
 func (k *headerKey) hash() uint8 {
-	return uint8((k[0]*0x9e3779b97f4a7c15 + k[1]*0xbf58476d1ce4e5b9 + k[2]*0x94d049bb133111eb + k[3]*0xd6e8feb86659fd93) >> 56)
+	sum := k[0]*0x9e3779b97f4a7c15 + k[1]*0xbf58476d1ce4e5b9 + k[2]*0x94d049bb133111eb + k[3]*0xd6e8feb86659fd93
+	return uint8(sum >> 56)
 }
 
 // layout works out the shape of a header of hlen bytes, of which all or the first are given; columns begin at at.
@@ -201,7 +203,7 @@ func (d *decoder) layout(header []byte, at, hlen int) *shape {
 		at += k
 		sl, kind, size := serialType(serial)
 		if size > 1<<31-1-off {
-			return nil
+			return nil // longer than the longest row that SQLite can store; offsets are kept as 32 bits
 		}
 		inHeader := size == 0 && (kind == isNull || kind == isInteger)
 		if !inHeader {

@@ -8,6 +8,7 @@ import (
 // A record that says to hold a text of more bytes than there can be makes no sense: the offset of what follows would not
 // be a number any more.
 func TestRecordOfImpossibleSize(t *testing.T) {
+	t.Parallel()
 	header := append([]byte{12, 1, 1}, bytes.Repeat([]byte{0xff}, 9)...)
 	record := append(header, 5, 59)
 	d := &decoder{cols: []int{0, 1, 2}, text: true, utf8: true}

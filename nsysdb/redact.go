@@ -68,6 +68,8 @@ func redact(s string) string {
 	return strings.ReplaceAll(s, "\x00", leftOut)
 }
 
+// redactWord leaves a word out that may be an address, a path, a version or a name of the user's. Of a path the last part
+// stays: it is mostly a library's name.
 func redactWord(w string) string {
 	const gone = "\x00"
 	if strings.Contains(w, gone) {

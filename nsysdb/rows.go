@@ -58,6 +58,7 @@ func (db *DB) inOrder(ctx context.Context, q *request) bool {
 	last := int64(Null)
 	err := r.read(ctx, 0, func(b *block) error {
 		for _, v := range b.ints[0][:b.rows] {
+			// Null is below all times, which is where SQLite sorts NULL to.
 			if v = within(v, maxTime); v < last {
 				return errOutOfOrder
 			}
@@ -76,6 +77,7 @@ type block struct {
 	ends []int     // where in text each row's own ends; nil where the request asks for no text
 }
 
+// newBlock makes a block for a request, with the memory of all its columns in one piece.
 func newBlock(q *request) *block {
 	n := q.ints()
 	store := make([]int64, n*batchRows)

@@ -109,18 +109,20 @@ type schema struct {
 	known map[string]*table
 }
 
+// readSchema lists tables and views without those of SQLite's own.
 func readSchema(c *conn, size int64) (*schema, error) {
 	s := &schema{c: c, size: size, views: map[string]bool{}, roots: map[string]uint32{}, known: map[string]*table{}}
-	err := c.query(`SELECT type, name, rootpage FROM sqlite_master WHERE type IN ('table','view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`,
-		func(r *stmt) error {
-			name := r.string(1)
-			s.names = append(s.names, name)
-			s.views[name] = r.string(0) == "view"
-			if root := r.int(2); root > 1 && root < 1<<32 {
-				s.roots[name] = uint32(root)
-			}
-			return nil
-		})
+	const all = `SELECT type, name, rootpage FROM sqlite_master
+		WHERE type IN ('table','view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`
+	err := c.query(all, func(r *stmt) error {
+		name := r.string(1)
+		s.names = append(s.names, name)
+		s.views[name] = r.string(0) == "view"
+		if root := r.int(2); root > 1 && root < 1<<32 {
+			s.roots[name] = uint32(root)
+		}
+		return nil
+	})
 	return s, err
 }
 
@@ -131,56 +133,52 @@ func (s *schema) describe(name string) (*table, error) {
 	}
 	t := &table{name: name, view: s.views[name], root: s.roots[name], plain: true, byName: map[string]int{}}
 	err := s.c.query("PRAGMA table_xinfo("+ident(name)+")", func(r *stmt) error {
-		t.plain = t.plain && r.int(6) == 0 && r.text(4) == nil && r.int(5) == 0
-		if r.int(6) == 1 { // hidden
-			return nil
+		primary, hidden := r.int(5) > 0, r.int(6)
+		// The pages lack what is computed, a default of a column that was added later, and the rowid.
+		t.plain = t.plain && hidden == 0 && r.text(4) == nil && !primary
+		if hidden != 1 {
+			c := column{name: r.string(1), primary: primary}
+			t.byName[strings.ToLower(c.name)] = len(t.columns)
+			t.columns = append(t.columns, c)
 		}
-		c := column{name: r.string(1), primary: r.int(5) > 0}
-		t.byName[strings.ToLower(c.name)] = len(t.columns)
-		t.columns = append(t.columns, c)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.known[name] = t
-	if t.view {
-		return t, s.count(t)
-	}
+	return t, s.bound(t)
+}
+
+// bound finds the bounds of a table's rowids, and of the number of its rows.
+func (s *schema) bound(t *table) error {
 	// A table WITHOUT ROWID refuses the name; one that has a column of the name hides the rowid behind it.
-	if t.col("rowid") >= 0 {
-		t.noRowid = true
-		return t, s.count(t)
-	}
-	empty := true
-	err = s.c.query("SELECT (SELECT min(rowid) FROM "+ident(name)+"), (SELECT max(rowid) FROM "+ident(name)+")", func(r *stmt) error {
-		if t.min, t.max = r.int(0), r.int(1); t.min != Null && t.max != Null {
-			empty = false
+	if t.noRowid = t.col("rowid") >= 0; !t.view && !t.noRowid {
+		from := " FROM " + ident(t.name)
+		err := s.c.query("SELECT (SELECT min(rowid)"+from+"), (SELECT max(rowid)"+from+")", func(r *stmt) error {
+			t.min, t.max = r.int(0), r.int(1)
+			return nil
+		})
+		if isDamage(err) {
+			return err
 		}
-		return nil
-	})
-	switch {
-	case err != nil && isDamage(err):
-		return nil, err
-	case err != nil:
-		t.noRowid = true
-		return t, s.count(t)
-	case empty:
+		t.noRowid = err != nil
+	}
+	if t.view || t.noRowid {
+		return s.c.query("SELECT count(*) FROM "+ident(t.name), func(r *stmt) error {
+			t.rows = r.int(0)
+			return nil
+		})
+	}
+	if t.min == Null || t.max == Null {
 		t.min, t.max = 0, -1
-		return t, nil
+		return nil
 	}
 	// Gaps between rowids may be wide, so the size of the file bounds the number too: a row is never under 8 bytes.
 	if t.rows = t.max - t.min + 1; t.rows <= 0 || t.rows > s.size/8 {
 		t.rows = s.size / 8
 	}
-	return t, nil
-}
-
-func (s *schema) count(t *table) error {
-	return s.c.query("SELECT count(*) FROM "+ident(t.name), func(r *stmt) error {
-		t.rows = r.int(0)
-		return nil
-	})
+	return nil
 }
 
 // find is the table of that name, or the newest version of it that has rows; nil where there is none. It also says

@@ -10,6 +10,7 @@ import (
 )
 
 func TestVersion(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		base, name string
 		want       int
@@ -27,6 +28,7 @@ func TestVersion(t *testing.T) {
 
 // Tables with a version suffix are found, the newest that has rows, and that is told; _MEMCPY2 is another table.
 func TestTableVersions(t *testing.T) {
+	t.Parallel()
 	bothWays(t, func(t *testing.T, way ...Option) {
 		db := open(t, build(t, `
 CREATE TABLE NVTX_EVENTS_V2 (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);
@@ -72,6 +74,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET_V2 VALUES (2);`), way...)
 
 // A table that is not there is an error that says how to record it; when it was recorded, that nothing came.
 func TestNeed(t *testing.T) {
+	t.Parallel()
 	const memory = `CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);
 INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:COLLECT_GPU_MEMORY_USAGE', '%s');`
 	for setting, want := range map[string]string{
@@ -91,6 +94,7 @@ INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:COLLECT_GPU_MEMORY_USAGE', '%s'
 
 // A table with no rows is there, and gives none.
 func TestEmptyTable(t *testing.T) {
+	t.Parallel()
 	bothWays(t, func(t *testing.T, way ...Option) {
 		db := open(t, build(t, "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, bytes INTEGER)"), way...)
 		for _, scan := range []Scan{{Parts: 3}, {Sorted: true}} {
@@ -104,6 +108,7 @@ func TestEmptyTable(t *testing.T) {
 
 // Columns come and go, in any order and case; those that are not there give nil slices, and rows still count.
 func TestColumns(t *testing.T) {
+	t.Parallel()
 	bothWays(t, func(t *testing.T, way ...Option) {
 		db := open(t, build(t, `CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (BYTES INTEGER NOT NULL, extra TEXT, "Start" INTEGER NOT NULL, globalpid INTEGER);
 INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (64, 'x', 1, NULL), (0, NULL, 2, 5)`), way...)
@@ -135,6 +140,7 @@ INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (64, 'x', 1, NULL), (0, NULL, 2,
 
 // Whatever stands in an integer column, it reads as SQLite converts it, and as Null where there is no number in it.
 func TestOddValues(t *testing.T) {
+	t.Parallel()
 	script := `CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, end BLOB, bytes REAL, streamId TEXT);
 INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES
  (0, 1, 2, 3), (NULL, NULL, NULL, NULL), (-1, -128, -32769, '-8'), (4611686018427387903, -4611686018427387903, 1e14, '12abc'),
@@ -156,6 +162,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES
 
 // Times and sizes that no recording can have are read as Null: sums and differences of the others stay within int64.
 func TestImpossibleValues(t *testing.T) {
+	t.Parallel()
 	bothWays(t, func(t *testing.T, way ...Option) {
 		db := open(t, build(t, nvtxTable+`CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, address INTEGER, bytes INTEGER, localMemoryPoolSize INTEGER);
 INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (1, 9223372036854775807, 140737488355328, 1e300), (4611686018427387904, -9223372036854775807, 4611686018427387904, 1),
@@ -174,6 +181,7 @@ INSERT INTO NVTX_EVENTS (start, end, eventType, text) VALUES (922337203685477580
 
 // A view that cannot be read costs the listing nothing else.
 func TestTablesWithBrokenView(t *testing.T) {
+	t.Parallel()
 	db := open(t, build(t, small+"CREATE VIEW a AS SELECT * FROM nowhere; CREATE VIEW b AS SELECT abs(-9223372036854775808) AS x; CREATE VIEW z AS SELECT * FROM CUPTI_ACTIVITY_KIND_RUNTIME"))
 	tables, err := db.Tables()
 	if err != nil {
@@ -191,6 +199,7 @@ func TestTablesWithBrokenView(t *testing.T) {
 // Kinds of table that are not plain: views, without rowid, with the rowid as a column, with columns added or computed,
 // with gaps between rowids, with rows longer than a page, with the name of the rowid taken.
 func TestOddTables(t *testing.T) {
+	t.Parallel()
 	numbers := `WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM k WHERE i<10000) `
 	const name = "CUPTI_ACTIVITY_KIND_RUNTIME"
 	for what, script := range map[string]string{
@@ -252,6 +261,7 @@ func manyColumns(n int) string {
 
 // Rows out of order come sorted when asked for, with NULL first.
 func TestSorted(t *testing.T) {
+	t.Parallel()
 	bothWays(t, func(t *testing.T, way ...Option) {
 		db := open(t, build(t, `CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, nameId INTEGER);
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (30, 3), (10, 1), (NULL, 0), (20, 2)`), way...)
@@ -267,6 +277,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (30, 3), (10, 1), (NULL, 0), (20,
 
 // Numbers of kinds and operations are translated by the names that the export gives them, never by its labels.
 func TestEnums(t *testing.T) {
+	t.Parallel()
 	const events = `CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, memKind INTEGER, memoryOperationType INTEGER);
 INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (1, 2, 0), (2, 3, 1), (3, 9, 7), (4, NULL, NULL), (5, 5, 2), (6, 1, 1);
 CREATE TABLE CUDA_GPU_MEMORY_POOL_EVENTS (start INTEGER, operationType INTEGER); INSERT INTO CUDA_GPU_MEMORY_POOL_EVENTS VALUES (1, 1), (2, 2), (3, 3);
@@ -317,6 +328,7 @@ INSERT INTO ENUM_CUDA_MEMCPY_OPER VALUES (1,'CUDA_MEMCPY_KIND_UVM_HTOD',''), (8,
 }
 
 func TestMemKindName(t *testing.T) {
+	t.Parallel()
 	for n, want := range map[int64]string{KindDevice: "device", KindDeviceStatic: "device static", KindManagedStatic: "managed static",
 		9: "kind 9", 1005: "kind 5", 1999: "kind 1999", Null: "unknown", KindUnknown: "unknown", -3: "kind -3"} {
 		if got := MemKindName(n); got != want {
@@ -327,6 +339,7 @@ func TestMemKindName(t *testing.T) {
 
 // Strings are found one by one, many at once, and where the id is no key; an id without a row is told from one.
 func TestStrings(t *testing.T) {
+	t.Parallel()
 	for what, script := range map[string]string{
 		"key":    "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
 		"no key": "CREATE TABLE StringIds (id INTEGER, value TEXT)",
@@ -359,6 +372,7 @@ func TestStrings(t *testing.T) {
 
 // The callback's error and the context's end a scan, in every part.
 func TestScanEnds(t *testing.T) {
+	t.Parallel()
 	path := build(t, `CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME
 WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM k WHERE i<100000) SELECT -i FROM k`)
 	stop := errors.New("enough")

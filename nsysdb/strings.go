@@ -11,32 +11,35 @@ import (
 // A stringTable is table StringIds. It may be far larger than what is asked for, so only strings that were asked for
 // are kept.
 type stringTable struct {
-	db      *DB
-	t       *table // nil where there is none
-	seek    bool   // the id is the rowid: one string is found without reading the others
-	id, val string // the columns, as SQL writes them
+	db   *DB
+	t    *table // nil where there is none
+	id   string // the column of ids, as SQL writes it
+	all  string // selects id and string of all rows
+	keys bool   // the id is the rowid: one string is found without reading the others
 
-	mu   sync.Mutex
-	have map[int64]string
-	none map[int64]bool // asked for, and not there
-	all  bool           // have holds the whole table
-	conn *conn          // nil until the first string is read
-	stmt *stmt          // finds one string; nil until then
+	mu    sync.Mutex
+	have  map[int64]string
+	none  map[int64]bool // asked for, and not there
+	whole bool           // have holds the whole table
+	one   seeker         // finds one string
 }
 
+// newStringTable makes the table of strings from StringIds, one without any where the export has none.
 func newStringTable(db *DB, t *table) *stringTable {
 	s := &stringTable{db: db, have: map[int64]string{}, none: map[int64]bool{}}
 	id, val := t.col("id"), t.col("value")
 	if id < 0 || val < 0 {
 		return s
 	}
-	s.t, s.id, s.val = t, ident(t.columns[id].name), ident(t.columns[val].name)
-	s.seek = t.columns[id].primary && !t.view
+	s.t, s.id, s.keys = t, ident(t.columns[id].name), t.columns[id].primary && !t.view
+	value, from := ident(t.columns[val].name), " FROM "+ident(t.name)
+	s.all = "SELECT " + s.id + "," + value + from
+	s.one = seeker{pool: db.pool, sql: "SELECT " + value + from + " WHERE " + s.id + "=?"}
 	return s
 }
 
-// String is the string of an id in StringIds, or "<string 99>" where the id has no row. A string that cannot be read for
-// damage of the file counts as having none.
+// String is the string of an id in StringIds, or "<string 99>" where the id has no row. A string that cannot be read
+// because the file is damaged counts as having none.
 func (db *DB) String(id int64) string {
 	s := db.strs
 	s.mu.Lock()
@@ -51,6 +54,7 @@ func (db *DB) String(id int64) string {
 	return v
 }
 
+// unknownString stands for the string of an id without a row.
 func unknownString(id int64) string { return "<string " + strconv.FormatInt(id, 10) + ">" }
 
 // lookup gives the strings of those of the ids that have one. For many ids it is faster than String.
@@ -78,61 +82,44 @@ func (s *stringTable) load(ids []int64) (err error) {
 			want[id] = true
 		}
 	}
-	if s.t == nil || s.all || len(want) == 0 {
+	if s.t == nil || s.whole || len(want) == 0 {
 		return nil
 	}
-	if s.conn == nil {
-		if s.conn, err = s.db.pool.get(); err != nil {
-			return err
-		}
-	}
+	sorted := slices.Sorted(maps.Keys(want))
 	switch {
-	case !s.seek:
-		s.all = true
-		err = s.keep("", func(int64) bool { return true })
-	case int64(len(want)) > s.t.rows/8+64:
-		sorted := slices.Sorted(maps.Keys(want))
+	case !s.keys:
+		s.whole = true
+		err = s.keep(s.all, func(int64) bool { return true })
+	case int64(len(want)) > s.t.rows/8+64: // to seek a row takes longer than to read one in order
 		between := fmt.Sprintf(" WHERE %s BETWEEN %d AND %d", s.id, sorted[0], sorted[len(sorted)-1])
-		err = s.keep(between, func(id int64) bool { return want[id] })
-		for id := range want {
+		err = s.keep(s.all+between, func(id int64) bool { return want[id] })
+		for _, id := range sorted {
 			if _, ok := s.have[id]; !ok {
 				s.none[id] = true
 			}
 		}
 	default:
-		err = s.seekEach(want)
+		for _, id := range sorted {
+			found := false
+			if found, err = s.one.find(id, func(r *stmt) { s.have[id] = r.string(0) }); err != nil {
+				break
+			}
+			s.none[id] = !found
+		}
 	}
 	return s.db.reading(err)
 }
 
-// keep reads the rows that meet a condition, and keeps those whose id is wanted.
-func (s *stringTable) keep(where string, wanted func(id int64) bool) error {
-	return s.conn.query("SELECT "+s.id+","+s.val+" FROM "+ident(s.t.name)+where, func(r *stmt) error {
+// keep reads the rows that a statement selects, and keeps those whose id is wanted.
+func (s *stringTable) keep(sql string, wanted func(id int64) bool) error {
+	c, err := s.db.pool.get()
+	if err != nil {
+		return err
+	}
+	defer s.db.pool.put(c)
+	return c.query(sql, func(r *stmt) error {
 		if id := r.int(0); wanted(id) {
 			s.have[id] = r.string(1)
-		}
-		return nil
-	})
-}
-
-func (s *stringTable) seekEach(want map[int64]bool) (err error) {
-	if s.stmt == nil {
-		if s.stmt, err = s.conn.prepare("SELECT " + s.val + " FROM " + ident(s.t.name) + " WHERE " + s.id + "=?"); err != nil {
-			return err
-		}
-	}
-	return s.conn.guard(func() error {
-		for _, id := range slices.Sorted(maps.Keys(want)) {
-			s.stmt.bind(1, id)
-			more, err := s.stmt.next()
-			if err != nil {
-				return err
-			}
-			if more {
-				s.have[id] = s.stmt.string(0)
-			} else {
-				s.none[id] = true
-			}
 		}
 		return nil
 	})
@@ -141,12 +128,5 @@ func (s *stringTable) seekEach(want map[int64]bool) (err error) {
 func (s *stringTable) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stmt != nil {
-		s.stmt.close()
-		s.stmt = nil
-	}
-	if s.conn != nil {
-		s.conn.close()
-		s.conn = nil
-	}
+	s.one.close()
 }

@@ -1,27 +1,27 @@
 package torchmem
 
 import (
-	"sort"
-
 	"nsysmem/torchmem/internal/sizes"
 )
 
-// A layout is the segments and blocks at one point of a replay. Blocks of a segment are linked in order of address and
-// cover it without gaps.
+// A layout is the regions and blocks at one point of a replay. Blocks of a region are linked in order of address and
+// cover it without gaps; a block that lies in none is alone. It keeps the sums that a Cache needs.
 type layout struct {
-	r       *Replay
+	r       *Replay // filled on the way
 	nodes   []node
-	spare   []int32
+	spare   []int32          // nodes that can be used again
 	at      map[uint64]int32 // node by its first address
 	regions []*region        // by address
 	free    map[poolKey]*[]int32
 
-	allocated, reserved, freeBytes, stuck int64
-	now                                   int64
-	event                                 int32
-	waiting                               []int           // Growth without a request yet
-	smallHint                             []Segment       // of the snapshot, by address
-	smallPages                            map[uint64]bool // mapped by the small pool at some time
+	allocated, reserved int64 // bytes
+	freeBytes, stuck    int64 // bytes; as Cache.Free and Cache.Stuck
+	now                 int64 // ns since 1970
+	event               int32
+	waiting             []int // places in Replay.Growth of those whose request comes next
+
+	held       []Segment       // of the snapshot, by address; they tell the pool of mapped pages
+	smallPages map[uint64]bool // addresses that the small pool mapped pages at, at some time
 }
 
 type poolKey struct {
@@ -29,28 +29,18 @@ type poolKey struct {
 	small  bool
 }
 
+// node is a block, or a free one.
 type node struct {
 	addr       uint64
 	size       int64
-	prev, next int32 // -1 for none
-	block      int32 // place in Replay.Blocks; -1 for none
+	prev, next int32 // noNode for none
+	block      int32 // place in Replay.Blocks; noNode for none
 	place      int32 // in its free list
 	state      BlockState
 	reg        *region // nil for a block outside all segments
 }
 
-// A region is a segment, or a stretch of an expandable one that is mapped without gaps.
-type region struct {
-	addr       uint64
-	size       int64
-	stream     uint64
-	small      bool
-	expandable bool
-	head, tail int32
-	busy       int   // blocks that are not free
-	freeBytes  int64 // bytes of free blocks
-	lives      []int32
-}
+const noNode = -1
 
 func newLayout(r *Replay) *layout {
 	return &layout{r: r, at: map[uint64]int32{}, smallPages: map[uint64]bool{}, free: map[poolKey]*[]int32{}, event: -1}
@@ -76,27 +66,17 @@ func (l *layout) drop(i int32) {
 	l.spare = append(l.spare, i)
 }
 
-// setFree and unsetFree keep the sums of a free block up to date.
+// setFree puts a block into its free list; unsetFree takes it out.
 func (l *layout) setFree(i int32) {
 	n := &l.nodes[i]
-	n.state, n.block = Inactive, -1
+	n.state, n.block = Inactive, noNode
 	g := n.reg
 	if g == nil {
 		return
 	}
-	k := poolKey{g.stream, g.small}
-	s := l.free[k]
-	if s == nil {
-		s = new([]int32)
-		l.free[k] = s
-	}
-	n.place = int32(len(*s))
-	*s = append(*s, i)
-	l.freeBytes += n.size
-	g.freeBytes += n.size
-	if g.busy > 0 {
-		l.stuck += n.size
-	}
+	n.place = int32(len(*g.free))
+	*g.free = append(*g.free, i)
+	l.addFree(g, n.size)
 }
 
 func (l *layout) unsetFree(i int32) {
@@ -105,20 +85,24 @@ func (l *layout) unsetFree(i int32) {
 	if g == nil {
 		return
 	}
-	s := l.free[poolKey{g.stream, g.small}]
-	last := (*s)[len(*s)-1]
-	(*s)[n.place] = last
+	free := *g.free
+	last := free[len(free)-1]
+	free[n.place] = last
 	l.nodes[last].place = n.place
-	*s = (*s)[:len(*s)-1]
-	l.freeBytes -= n.size
-	g.freeBytes -= n.size
+	*g.free = free[:len(free)-1]
+	l.addFree(g, -n.size)
+}
+
+func (l *layout) addFree(g *region, by int64) {
+	l.freeBytes += by
+	g.freeBytes += by
 	if g.busy > 0 {
-		l.stuck -= n.size
+		l.stuck += by
 	}
 }
 
-// busy changes the number of blocks of a region that are not free.
-func (l *layout) busy(g *region, by int) {
+// addBusy changes the number of blocks of a region that are not free. The first makes its free bytes stuck.
+func (l *layout) addBusy(g *region, by int) {
 	if g == nil {
 		return
 	}
@@ -132,52 +116,11 @@ func (l *layout) busy(g *region, by int) {
 	}
 }
 
-// find is the place of the region that holds addr, or -1.
-func (l *layout) find(addr uint64) int {
-	i := sort.Search(len(l.regions), func(i int) bool { return l.regions[i].addr > addr }) - 1
-	if i >= 0 && addr-l.regions[i].addr < uint64(l.regions[i].size) {
-		return i
-	}
-	return -1
-}
-
-// overlapping is the place of a region that shares addresses with the stretch, or -1.
-func (l *layout) overlapping(addr uint64, size int64) int {
-	if i := l.find(addr); i >= 0 {
-		return i
-	}
-	i := sort.Search(len(l.regions), func(i int) bool { return l.regions[i].addr >= addr })
-	if i < len(l.regions) && l.regions[i].addr-addr < uint64(size) {
-		return i
-	}
-	return -1
-}
-
-func (l *layout) insertRegion(g *region) {
-	i := sort.Search(len(l.regions), func(i int) bool { return l.regions[i].addr > g.addr })
-	l.regions = append(l.regions, nil)
-	copy(l.regions[i+1:], l.regions[i:])
-	l.regions[i] = g
-}
-
-func (l *layout) removeRegion(i int) { l.regions = append(l.regions[:i], l.regions[i+1:]...) }
-
-// addRegion makes a region of one free block.
-func (l *layout) addRegion(addr uint64, size int64, stream uint64, small, expandable bool) *region {
-	g := &region{addr: addr, size: size, stream: stream, small: small, expandable: expandable}
-	i := l.newNode(node{addr: addr, size: size, prev: -1, next: -1, block: -1, reg: g})
-	g.head, g.tail = i, i
-	l.at[addr] = i
-	l.setFree(i)
-	l.insertRegion(g)
-	return g
-}
-
 // cutFront splits the first size bytes off free block i; they stay i, the rest becomes a free block of its own.
 func (l *layout) cutFront(i int32, size int64) {
 	n := l.nodes[i]
 	l.unsetFree(i)
-	rest := l.newNode(node{addr: n.addr + uint64(size), size: n.size - size, prev: i, next: n.next, block: -1, reg: n.reg})
+	rest := l.newNode(node{addr: n.addr + uint64(size), size: n.size - size, prev: i, next: n.next, block: noNode, reg: n.reg})
 	p := &l.nodes[i]
 	p.size, p.next = size, rest
 	if n.next >= 0 {
@@ -190,11 +133,11 @@ func (l *layout) cutFront(i int32, size int64) {
 	l.setFree(rest)
 }
 
-// merge joins free block i with the free block after it.
-func (l *layout) merge(i int32) {
+// merge joins free block i with the free block after it, and says whether there was one.
+func (l *layout) merge(i int32) bool {
 	j := l.nodes[i].next
 	if j < 0 || l.nodes[i].state != Inactive || l.nodes[j].state != Inactive {
-		return
+		return false
 	}
 	l.unsetFree(i)
 	l.unsetFree(j)
@@ -208,17 +151,7 @@ func (l *layout) merge(i int32) {
 	}
 	l.drop(j)
 	l.setFree(i)
-}
-
-// occupy hands out free block i, or the front of it, for a rounded request, and returns what it counts.
-func (l *layout) occupy(i int32, rounded int64, state BlockState, block int32) int64 {
-	n := &l.nodes[i]
-	g := n.reg
-	if rest := n.size - rounded; g != nil && rest > 0 && l.splits(g, rounded, rest) {
-		l.cutFront(i, rounded)
-	}
-	l.take(i, state, block)
-	return l.nodes[i].size
+	return true
 }
 
 // take hands out the whole of free block i.
@@ -226,9 +159,11 @@ func (l *layout) take(i int32, state BlockState, block int32) {
 	l.unsetFree(i)
 	n := &l.nodes[i]
 	n.state, n.block = state, block
-	l.busy(n.reg, 1)
+	l.addBusy(n.reg, 1)
 }
 
+// splits says whether the allocator splits the rest off a free block that a rounded request gets (should_split of
+// PyTorch's CUDACachingAllocator): where another request could use it.
 func (l *layout) splits(g *region, rounded, rest int64) bool {
 	if g.small || g.expandable || l.r.Settings.Expandable {
 		return rest >= sizes.MinBlock
@@ -239,7 +174,7 @@ func (l *layout) splits(g *region, rounded, rest int64) bool {
 
 // release makes block i free and merges it with its neighbours.
 func (l *layout) release(i int32) {
-	l.busy(l.nodes[i].reg, -1)
+	l.addBusy(l.nodes[i].reg, -1)
 	if l.nodes[i].reg == nil {
 		l.drop(i)
 		return
@@ -249,4 +184,57 @@ func (l *layout) release(i int32) {
 	if p := l.nodes[i].prev; p >= 0 {
 		l.merge(p)
 	}
+}
+
+// carve returns a free block of exactly size bytes at addr, cut out of the free block around it. Where there is none, it
+// is a block outside all regions, and the region is nil.
+func (l *layout) carve(addr uint64, size int64) (int32, *region) {
+	g := l.regionAt(addr)
+	if i := l.nodeAt(g, addr); i >= 0 {
+		n := &l.nodes[i]
+		before := int64(addr - n.addr)
+		if n.state == Inactive && n.reg == g && n.size-before >= size {
+			if before > 0 {
+				l.cutFront(i, before)
+				i = l.nodes[i].next
+			}
+			if l.nodes[i].size > size {
+				l.cutFront(i, size)
+			}
+			return i, g
+		}
+	}
+	i := l.newNode(node{addr: addr, size: size, prev: noNode, next: noNode, block: noNode})
+	l.at[addr] = i
+	return i, nil
+}
+
+// nodeAt is the node of a region, which may be nil, that holds addr; noNode for none.
+func (l *layout) nodeAt(g *region, addr uint64) int32 {
+	if g == nil {
+		return noNode
+	}
+	if i, ok := l.at[addr]; ok {
+		return i
+	}
+	// Only the beginning of a trace gets here, where it is not known how free space was cut up.
+	i := g.head
+	for i >= 0 && addr-l.nodes[i].addr >= uint64(l.nodes[i].size) {
+		i = l.nodes[i].next
+	}
+	return i
+}
+
+// state is the map of all regions.
+func (l *layout) state() []MapSegment {
+	out := make([]MapSegment, 0, len(l.regions))
+	for _, g := range l.regions {
+		m := MapSegment{Addr: g.addr, Size: g.size, Stream: g.stream, Small: g.small, Expandable: g.expandable}
+		for i := g.head; i >= 0; i = l.nodes[i].next {
+			n := &l.nodes[i]
+			m.Blocks = append(m.Blocks, MapBlock{n.addr, n.size, n.state, int(n.block)})
+		}
+		out = append(out, m)
+	}
+	return out
 }

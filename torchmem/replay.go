@@ -2,11 +2,12 @@ package torchmem
 
 import (
 	"fmt"
-	"sort"
+	"math"
+	"slices"
 )
 
 // Never is the Birth of what was there before the trace began, and the Death of what was still there at its end.
-const Never = -1 << 63
+const Never = math.MinInt64
 
 // A Block is one stretch of memory that the allocator handed out.
 type Block struct {
@@ -108,23 +109,24 @@ type Replay struct {
 // Source: PyTorch's published allocator; the levels equal its own meters to the byte in every recorded run.
 func (s *Snapshot) Replay(device int) (*Replay, error) {
 	t := s.trace(device)
-	known := t.Len() > 0
-	for i := range s.Segments {
-		known = known || s.Segments[i].Device == device
-	}
-	if !known {
+	if t.Len() == 0 && !slices.ContainsFunc(s.Segments, func(g Segment) bool { return g.Device == device }) {
 		return nil, fmt.Errorf("torchmem: the snapshot has nothing of device %d: it has %v", device, s.Devices())
 	}
-	if t.Len() > 1<<31-2 {
+	if t.Len() >= math.MaxInt32 {
 		return nil, fmt.Errorf("torchmem: a trace of %d entries is too long: record fewer (max_entries)", t.Len())
 	}
-	r := &Replay{Device: device, Settings: s.Settings, Events: t.Len(), snap: s}
-	r.From = t.At(0).Time
-	l := newLayout(r)
-	l.begin(s, t, device)
-	l.run(t, t.Len())
+	l := s.layout(device, t.Len())
 	l.compare(s, device)
-	return r, nil
+	return l.r, nil
+}
+
+// layout replays the first n entries of a device's trace.
+func (s *Snapshot) layout(device, n int) *layout {
+	t := s.trace(device)
+	l := newLayout(&Replay{Device: device, Settings: s.Settings, Events: t.Len(), From: t.At(0).Time, snap: s})
+	l.begin(s, t, device)
+	l.run(t, n)
+	return l
 }
 
 // Trace is the trace that was replayed; nil where the device has none.
@@ -146,111 +148,6 @@ func (r *Replay) TimeOf(event int32) int64 {
 
 // Timed says that the trace has times. Before PyTorch 2.1 it had none, and nothing can be laid beside a report.
 func (r *Replay) Timed() bool { return r.To > 0 }
-
-// before is the number of steps before time t.
-func (r *Replay) before(t int64) int {
-	return sort.Search(len(r.Steps), func(i int) bool { return r.Steps[i].Time >= t })
-}
-
-// LevelsAt are the levels just before time t.
-func (r *Replay) LevelsAt(t int64) (allocated, reserved int64) { return r.levels(r.before(t)) }
-
-// levels are those after the first n steps.
-func (r *Replay) levels(n int) (allocated, reserved int64) {
-	if n == 0 {
-		return r.StartAllocated, r.StartReserved
-	}
-	return r.Steps[n-1].Allocated, r.Steps[n-1].Reserved
-}
-
-// A Use is the two levels over a stretch of time. Start is the level just before it, End the one just before its end,
-// Peak the highest within, not under Start.
-type Use struct {
-	AllocatedStart, AllocatedEnd, AllocatedPeak int64 // bytes
-	ReservedStart, ReservedEnd, ReservedPeak    int64 // bytes
-	AllocatedPeakEvent                          int32 // place in the trace where it was first reached; -1 for the start
-	ReservedPeakEvent                           int32
-}
-
-// Over is the use in [from, to), both in ns since 1970.
-func (r *Replay) Over(from, to int64) Use {
-	a, b := r.before(from), r.before(to)
-	u := Use{AllocatedPeakEvent: -1, ReservedPeakEvent: -1}
-	u.AllocatedStart, u.ReservedStart = r.levels(a)
-	u.AllocatedEnd, u.ReservedEnd = r.levels(max(a, b))
-	u.AllocatedPeak, u.ReservedPeak = u.AllocatedStart, u.ReservedStart
-	for i := a; i < b; i++ {
-		s := &r.Steps[i]
-		if s.Allocated > u.AllocatedPeak {
-			u.AllocatedPeak, u.AllocatedPeakEvent = s.Allocated, s.Event
-		}
-		if s.Reserved > u.ReservedPeak {
-			u.ReservedPeak, u.ReservedPeakEvent = s.Reserved, s.Event
-		}
-	}
-	return u
-}
-
-// Whole is the use over the whole trace.
-func (r *Replay) Whole() Use { return r.Over(Never, 1<<63-1) }
-
-// EventAt is the place of the last entry before time t (ns since 1970); -1 for none. For StateAt.
-func (r *Replay) EventAt(t int64) int {
-	at := -1
-	r.Trace().Each(func(i int, e *TraceEvent) bool {
-		if e.Time >= t {
-			return false
-		}
-		at = i
-		return true
-	})
-	return at
-}
-
-// LiveAt are the places in Blocks of those that are handed out just after entry event of the trace; -1 means before the
-// first. In order of Blocks.
-func (r *Replay) LiveAt(event int) []int {
-	var out []int
-	for i := range r.Blocks {
-		b := &r.Blocks[i]
-		if int(b.BirthEvent) > event {
-			continue
-		}
-		if b.DeathEvent < 0 && b.Death == Never || b.DeathEvent >= 0 && int(b.DeathEvent) > event {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// A MapSegment is one segment of a map, a MapBlock one block of it.
-type MapSegment struct {
-	Addr       uint64
-	Size       int64 // bytes
-	Stream     uint64
-	Small      bool
-	Expandable bool
-	Blocks     []MapBlock // by address; they cover the segment without gaps
-}
-
-// A MapBlock is a block of a MapSegment, live or free.
-type MapBlock struct {
-	Addr  uint64
-	Size  int64 // bytes, as the allocator counts it
-	State BlockState
-	Block int // place in Replay.Blocks; -1 where it is free
-}
-
-// StateAt is the map of segments and blocks just after entry event of the trace, by address; -1 means before the first,
-// anything beyond the last means the end. It replays from the beginning, so it is for pictures, not for loops.
-func (r *Replay) StateAt(event int) []MapSegment {
-	q := &Replay{Device: r.Device, Settings: r.Settings, snap: r.snap}
-	l := newLayout(q)
-	t := r.Trace()
-	l.begin(r.snap, t, r.Device)
-	l.run(t, min(event+1, t.Len()))
-	return l.state()
-}
 
 // Snapshot is where the trace comes from.
 func (r *Replay) Snapshot() *Snapshot { return r.snap }

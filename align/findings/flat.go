@@ -21,8 +21,8 @@ const (
 const flatAdvice = "in PyTorch, record a memory snapshot in the profiled run: torch.cuda.memory._record_memory_history(max_entries=1000000) before the model is built, " +
 	"torch.cuda.memory._dump_snapshot(\"s.pickle\") at the end, then add --snapshot s.pickle; or profile once with PYTORCH_NO_CUDA_MEMORY_CACHING=1"
 
-// flatCache tells of a driver level that does not move, although work goes on: a framework's cache. Where it is known what
-// tensors use, there is nothing to tell.
+// flatCache tells of a driver level that does not move, although work goes on: a framework's cache. Where it is known
+// what tensors use, there is nothing to tell.
 func flatCache(s *subject) []Finding {
 	if s.Tensors != nil {
 		return nil
@@ -36,7 +36,8 @@ func flatCache(s *subject) []Finding {
 		}
 	}
 	peak := s.Total.Memory.Peak
-	if e.SteadyIterations < 2 || e.Events > flatMoves*int64(e.SteadyIterations) || max(net, -net) > peak/flatShare || peak == 0 {
+	moves := e.Events > flatMoves*int64(e.SteadyIterations) || max(net, -net) > peak/flatShare
+	if e.SteadyIterations < 2 || moves || peak == 0 {
 		return nil
 	}
 	return []Finding{{Severity: Info, Advice: flatAdvice, Evidence: e,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -22,7 +23,7 @@ type Fragments struct {
 	LargestFree int64 `json:"largest_free_bytes"` // bytes of the largest block that it could have had
 	At          int64 `json:"at_ns"`              // ns on the report's clock
 
-	worst *align.Cache
+	worst *tensor.Cache
 }
 
 // wasteShare is the part of the reserved peak over the allocated one from which on misfits are worth a finding, 1 in 4.
@@ -36,7 +37,8 @@ func fragmentsOf(t *align.Track) *Fragments {
 	if ten == nil {
 		return nil
 	}
-	e := &Fragments{Segments: len(ten.Growth), AllocatedPeak: peakOf(t, align.LevelAllocated), ReservedPeak: peakOf(t, align.LevelReserved)}
+	e := &Fragments{Segments: len(ten.Growth),
+		AllocatedPeak: peakOf(t, align.LevelAllocated), ReservedPeak: peakOf(t, align.LevelReserved)}
 	for i := range ten.Growth {
 		c := &ten.Growth[i]
 		if !c.Misfit() {
@@ -74,7 +76,8 @@ func fragmentation(s *subject) []Finding {
 	f := Finding{Evidence: *e,
 		Advice: "nsysmem whatif tries other settings of the allocator on this snapshot; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True is the first to try"}
 	gap := fmt.Sprintf("%s asked for in %s, %s free, largest free block %s",
-		wording.Bytes(e.Request), spot(s.Track, e.worst.Iteration, e.worst.Phase), wording.Bytes(e.Free), wording.Bytes(e.LargestFree))
+		wording.Bytes(e.Request), spot(s.Track, e.worst.Iteration, e.worst.Phase),
+		wording.Bytes(e.Free), wording.Bytes(e.LargestFree))
 	switch {
 	case e.Failed > 0:
 		f.Severity = Error

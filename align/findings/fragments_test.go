@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"nsysmem/align"
+	"nsysmem/align/tensor"
 )
 
 func TestFragmentation(t *testing.T) {
 	flat := func(int) int64 { return 0 }
 	tr := leveled(4, flat)
-	tr.Tensors.Growth = []align.Cache{
+	tr.Tensors.Growth = []tensor.Cache{
 		{Iteration: -1, Request: 2 * mib, Free: mib},                                               // not enough
 		{Iteration: 1, Phase: "forward", Request: mib / 2, Free: 64 * mib},                         // of the small pool
 		{Iteration: 2, Phase: "forward", Request: 40 * mib, Free: 80 * mib, LargestFree: 24 * mib}, // a misfit
@@ -31,7 +31,7 @@ func TestFragmentation(t *testing.T) {
 		t.Errorf("found %q where the cache is hardly larger than the tensors", f.Text)
 	}
 	c := tr.Tensors.Growth[2]
-	tr.Tensors.Failures = []align.Holding{{Cache: &tr.Tensors.Growth[0]}, {Cache: &c}}
+	tr.Tensors.Failures = []tensor.Holding{{Cache: &tr.Tensors.Growth[0]}, {Cache: &c}}
 	if f := found(tr, "fragmentation"); f == nil || f.Severity != Error || f.Evidence.(Fragments).Failed != 1 {
 		t.Errorf("finding %+v", f)
 	}

@@ -49,8 +49,8 @@ func growth(s *subject) []Finding {
 	return []Finding{{Severity: Warn, Text: text, Advice: growthAdvice(s, &e), Evidence: e}}
 }
 
-// growthAdvice says what to do about a device level that grows. It speaks of other findings on the track only where there
-// are such.
+// growthAdvice says what to do about a device level that grows. It speaks of other findings on the track only where
+// there are such.
 func growthAdvice(s *subject, e *Growth) string {
 	if s.snapshot() == nil {
 		where := ""

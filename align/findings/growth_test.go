@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 )
 
 const mib = int64(1 << 20)
 
 // leveled makes a track of so many iterations, 100 ns each, of which the first is warm-up; end gives the level at their ends.
 func leveled(n int, end func(i int) int64) *align.Track {
-	t := &align.Track{Tensors: &align.Tensors{From: "snapshot"},
+	t := &align.Track{Tensors: &tensor.Memory{From: "snapshot"},
 		Levels: []align.Level{{Kind: "allocated", Peak: 100 * mib}, {Kind: "reserved", Peak: 200 * mib}}}
 	for i := range n {
 		before := end(i - 1)
@@ -52,7 +53,7 @@ func rising(peak func(i int) int64) *align.Track {
 func TestGrowth(t *testing.T) {
 	tr := rising(func(int) int64 { return 0 })
 	tr.Tensors, tr.DeviceTotal = nil, 0
-	tr.Stayed = []align.Stayed{{Phase: "forward", Blocks: 5, Bytes: 40 * mib}, {Bytes: 6 * mib}, {Phase: "backward", Bytes: 3 * mib}, {Phase: "optimizer", Bytes: mib}}
+	tr.Stayed = []tensor.Stayed{{Phase: "forward", Blocks: 5, Bytes: 40 * mib}, {Bytes: 6 * mib}, {Phase: "backward", Bytes: 3 * mib}, {Phase: "optimizer", Bytes: mib}}
 	f := found(tr, "growth")
 	if f == nil {
 		t.Fatal("no finding")
@@ -120,8 +121,8 @@ func TestGrowthSendsOn(t *testing.T) {
 	for i := range tr.Iterations {
 		tr.Iterations[i].Other[0].Start, tr.Iterations[i].Other[0].End = int64(i)*mib, int64(i+1)*mib
 	}
-	tr.Tensors.Stayed = []align.Stayed{{Phase: "forward", Blocks: 5, Bytes: 5 * mib}}
-	tr.Tensors.Growth = []align.Cache{{Iteration: 2, Request: 40 * mib, Free: 80 * mib, LargestFree: 24 * mib}}
+	tr.Tensors.Stayed = []tensor.Stayed{{Phase: "forward", Blocks: 5, Bytes: 5 * mib}}
+	tr.Tensors.Growth = []tensor.Cache{{Iteration: 2, Request: 40 * mib, Free: 80 * mib, LargestFree: 24 * mib}}
 	f := found(tr, "growth")
 	if f == nil || !strings.Contains(f.Advice, "the finding on them") || !strings.Contains(f.Advice, "the finding on the cache") {
 		t.Errorf("finding %+v", f)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -24,14 +25,15 @@ type Kept struct {
 // driver's level may be flat all the while.
 //
 //  1. The allocated level must rise over the steady iterations.
-//  2. The blocks that are live after them and were not before must make up half of the rise at least: tensors that merely
-//     get larger, with the length of a sequence say, are no leak.
+//  2. The blocks that are live after them and were not before must make up half of the rise at least: tensors that
+//     merely get larger, with the length of a sequence say, are no leak.
 func keptOf(t *align.Track) *Kept {
 	ten := snapshotOf(t)
 	if ten == nil {
 		return nil
 	}
-	r, grows := riseOf(t, peakOf(t, align.LevelAllocated), func(it *align.Iteration) *align.MemoryUse { return it.Level(align.LevelAllocated) })
+	allocated := func(it *align.Iteration) *align.MemoryUse { return it.Level(align.LevelAllocated) }
+	r, grows := riseOf(t, peakOf(t, align.LevelAllocated), allocated)
 	if !grows {
 		return nil
 	}
@@ -66,8 +68,9 @@ func growthAllocated(s *subject) []Finding {
 			keptFilter(s.Tensors.Blocks, k.Phase, k.Frame)}}
 }
 
-// keptFilter says how to find kept blocks in the workbook. An end does not tell them: a list goes when the loop is over.
-func keptFilter(blocks []align.TensorBlock, phase, frame string) string {
+// keptFilter says how to find kept blocks in the workbook. An end does not tell them: a list goes when the loop is
+// over.
+func keptFilter(blocks []tensor.Block, phase, frame string) string {
 	n, bytes, unknown := 0, int64(0), 0
 	for i := range blocks {
 		if b := &blocks[i]; b.Phase == phase && b.Frame == frame && b.Lifetime > 1 {
@@ -82,7 +85,7 @@ func keptFilter(blocks []align.TensorBlock, phase, frame string) string {
 		born = "in phase " + phase
 	}
 	if frame == "" {
-		at = align.NoFrame
+		at = tensor.NoFrame
 	}
 	s := fmt.Sprintf("in the sheet Tensors, filter for a Lifetime of more than 1 iteration, born %s, Frame %s: %s of %s together, those of the last iterations not among them",
 		born, at, wording.Plural(n, "block"), wording.Bytes(bytes))

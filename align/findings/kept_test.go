@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 )
 
 func TestGrowthAllocated(t *testing.T) {
@@ -14,12 +15,12 @@ func TestGrowthAllocated(t *testing.T) {
 	for i := range tr.Iterations {
 		at := tr.Iterations[i].Start
 		// A gradient that each step replaces, and what stays.
-		tr.Tensors.Blocks = append(tr.Tensors.Blocks, align.TensorBlock{Start: at + 10, End: at + 110, Counted: 50 * mib, Phase: "backward", Frame: "t.py:9 step"})
+		tr.Tensors.Blocks = append(tr.Tensors.Blocks, tensor.Block{Start: at + 10, End: at + 110, Counted: 50 * mib, Phase: "backward", Frame: "t.py:9 step"})
 		if i >= 2 {
-			tr.Tensors.Blocks = append(tr.Tensors.Blocks, align.TensorBlock{Start: at + 5, End: align.Never, Bytes: 3 * mib, Counted: 3 * mib, Lifetime: 7 - i, Phase: "forward", Frame: "t.py:7 keep"})
+			tr.Tensors.Blocks = append(tr.Tensors.Blocks, tensor.Block{Start: at + 5, End: align.Never, Bytes: 3 * mib, Counted: 3 * mib, Lifetime: 7 - i, Phase: "forward", Frame: "t.py:7 keep"})
 		}
 	}
-	tr.Tensors.Stayed = []align.Stayed{{Phase: "forward", Frame: "t.py:7 keep", Blocks: 6, Bytes: 18 * mib}}
+	tr.Tensors.Stayed = []tensor.Stayed{{Phase: "forward", Frame: "t.py:7 keep", Blocks: 6, Bytes: 18 * mib}}
 	f := found(tr, "growth_allocated")
 	if f == nil {
 		t.Fatal("no finding")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 )
 
 // kinds are the kinds of findings, in the order in which they are shown.
@@ -32,10 +33,10 @@ func newSubject(t *align.Track) *subject {
 }
 
 // snapshot is what a snapshot tells of the track's tensors; nil without one.
-func (s *subject) snapshot() *align.Tensors { return snapshotOf(s.Track) }
+func (s *subject) snapshot() *tensor.Memory { return snapshotOf(s.Track) }
 
-func snapshotOf(t *align.Track) *align.Tensors {
-	if t.Tensors == nil || t.Tensors.From != "snapshot" {
+func snapshotOf(t *align.Track) *tensor.Memory {
+	if t.Tensors == nil || t.Tensors.From != tensor.BySnapshot {
 		return nil
 	}
 	return t.Tensors

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 )
 
 // still makes a track of four iterations in which nothing happens to the device level.
@@ -23,7 +24,7 @@ func TestFlatCache(t *testing.T) {
 		t.Fatalf("finding %+v", f)
 	}
 	for name, move := range map[string]func(*align.Track){
-		"tensors are known": func(t *align.Track) { t.Tensors = &align.Tensors{From: "driver"} },
+		"tensors are known": func(t *align.Track) { t.Tensors = &tensor.Memory{From: "driver"} },
 		"events":            func(t *align.Track) { t.Iterations[2].Memory.Allocs, t.Iterations[2].Memory.Frees = 2, 2 },
 		"a net change":      func(t *align.Track) { t.Iterations[2].Memory.Net = -2 * mib },
 		"no memory":         func(t *align.Track) { t.Total.Memory.Peak = 0 },

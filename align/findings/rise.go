@@ -8,8 +8,8 @@ import (
 	"nsysmem/internal/wording"
 )
 
-// trifle is the share of a peak below which a change of a level is noise: allocators round, and libraries take a few KiB
-// now and then. It is 1 in 10,000, 8 MiB on a card of 80 GiB.
+// trifle is the share of a peak below which a change of a level is noise: allocators round, and libraries take a few
+// KiB now and then. It is 1 in 10,000, 8 MiB on a card of 80 GiB.
 const trifle = 10000
 
 // A rise is how a level grows over the steady iterations.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -41,7 +42,9 @@ func warnings(rep *align.Report) []Warning {
 			d.snapshot(t, ten)
 		}
 	}
-	slices.SortStableFunc(d.out, func(x, y Warning) int { return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Text, y.Text)) })
+	slices.SortStableFunc(d.out, func(x, y Warning) int {
+		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Text, y.Text))
+	})
 	return d.out
 }
 
@@ -85,26 +88,28 @@ func (d *doubter) collected(rep *align.Report) {
 	}
 }
 
+// counted are the sentences about what align met on its way and counted.
+var counted = map[align.Code]string{
+	align.UnknownEvents: "%d memory events are neither allocation nor free and do not count",
+	align.DamagedEvents: "%d memory events have no usable size and do not count",
+	align.DamagedRanges: "%d ranges end at 0 or before their start and are treated as never closed",
+	align.OpenRanges:    "%d ranges were never closed: they are cut off at the end of the capture",
+	align.ClippedRanges: "%d ranges outlast their iteration and are clipped to it",
+}
+
 // met puts into words what align met on its way.
 func (d *doubter) met(w *align.Warning) {
-	switch w.Code {
-	case align.UnknownEvents:
-		d.say(w.PID, w.Code, "%d memory events are neither allocation nor free and do not count", w.Count)
-	case align.DamagedEvents:
-		d.say(w.PID, w.Code, "%d memory events have no usable size and do not count", w.Count)
-	case align.MemoryColumns:
+	sentence, ok := counted[w.Code]
+	switch {
+	case ok:
+		d.say(w.PID, w.Code, sentence, w.Count)
+	case w.Code == align.MemoryColumns:
 		d.say(w.PID, w.Code, "the memory table lacks a column that every version has: its events are left out")
-	case align.DamagedRanges:
-		d.say(w.PID, w.Code, "%d ranges end at 0 or before their start and are treated as never closed", w.Count)
-	case align.OpenRanges:
-		d.say(w.PID, w.Code, "%d ranges were never closed: they are cut off at the end of the capture", w.Count)
-	case align.ClippedRanges:
-		d.say(w.PID, w.Code, "%d ranges outlast their iteration and are clipped to it", w.Count)
-	case align.IterationGap:
+	case w.Code == align.IterationGap:
 		d.say(w.PID, w.Code, "process %d: numbers %v are missing from the iterations %q", w.PID, w.Numbers, w.Pattern)
-	case align.Aside:
-		d.say(w.PID, w.Code, "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: they count for those ranges, in no iteration; --threads through gives them to the phase open at that time",
-			w.PID, w.Device, w.Count)
+	case w.Code == align.Aside:
+		d.say(w.PID, w.Code, "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: "+
+			"they count for those ranges, in no iteration; --threads through gives them to the phase open at that time", w.PID, w.Device, w.Count)
 	default: // better a bare word than silence
 		d.say(w.PID, w.Code, "%s", w.Code)
 	}
@@ -124,12 +129,12 @@ func (d *doubter) level(t *align.Track, l *align.Level) {
 	}
 }
 
-// matchShare is the share of a snapshot's segments that should be in the report, in tenths. Some never are: the profiler
-// may have begun after the program took them.
+// matchShare is the share of a snapshot's segments that should be in the report, in tenths. Some never are: the
+// profiler may have begun after the program took them.
 const matchShare = 9
 
 // snapshot tells of a snapshot that is not whole, or goes badly with the report.
-func (d *doubter) snapshot(t *align.Track, ten *align.Tensors) {
+func (d *doubter) snapshot(t *align.Track, ten *tensor.Memory) {
 	if ten.Replay == nil || ten.Clock == nil {
 		return
 	}

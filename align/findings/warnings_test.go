@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
 )
@@ -16,7 +17,7 @@ func sound() *align.Report {
 		Collected: align.Collected{Memory: true, NVTX: true, Kernels: true, API: true, Copies: true},
 		Recording: align.Recording{MemoryEvents: 5, MemoryKinds: true, Launches: 3},
 		Tracks: []*align.Track{{PID: 7, Device: 1, Levels: []align.Level{{Kind: "device"}, {Kind: "pinned"}},
-			Tensors: &align.Tensors{From: "snapshot", Replay: &torchmem.Replay{}, Clock: &align.Clock{Matched: 9, Segments: 10}}}},
+			Tensors: &tensor.Memory{From: "snapshot", Replay: &torchmem.Replay{}, Clock: &tensor.Clock{Matched: 9, Segments: 10}}}},
 	}
 }
 

@@ -51,6 +51,7 @@ func (h helper) weave(s *script) {
 
 // TestHelper: a helper's kernels are no backward pass, whenever it launches them.
 func TestHelper(t *testing.T) {
+	t.Parallel()
 	for _, h := range []helper{
 		{joined: 3}, {joined: 40}, {joined: 200}, {joined: 3, foreach: true},
 		{often: 0.02, most: 3}, {often: 0.3, most: 2}, {often: 0.02, most: 40}, {often: 0.05, most: 4, copies: true},
@@ -60,6 +61,7 @@ func TestHelper(t *testing.T) {
 			for _, micro := range []int{1, 3} {
 				for seed := range int64(3) {
 					t.Run(fmt.Sprintf("%+v %+v %d %d", h, m, micro, seed), func(t *testing.T) {
+						t.Parallel()
 						s := newScript(seed)
 						m.setup(s)
 						back := map[int]int{} // kernels of the backward thread by iteration
@@ -102,6 +104,7 @@ func TestHelper(t *testing.T) {
 
 // TestSideStream: a batch that is prepared on a stream of its own is data, on whatever stream the copies of others are.
 func TestSideStream(t *testing.T) {
+	t.Parallel()
 	s := newScript(1)
 	m := model{6, 64, true, false}
 	for range 8 {
@@ -143,6 +146,7 @@ func TestSideStream(t *testing.T) {
 
 // TestFactor: a factor on the loss is where the program pauses least; without a pause it is part of the backward call.
 func TestFactor(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		before, after int64
 		backward      bool
@@ -177,6 +181,7 @@ func TestFactor(t *testing.T) {
 
 // TestFewSteps: few repetitions are less sure than many of the same.
 func TestFewSteps(t *testing.T) {
+	t.Parallel()
 	last := 0.0
 	for n := 2; n <= 5; n++ {
 		s := newScript(1)

@@ -6,7 +6,7 @@ import "slices"
 type passes struct {
 	turns
 	pattern sequence // what a forward pass looks like, its copies to the device first
-	forward []int    // by turn: the place of its forward pass, the first copy to the device or operation; back where it has none
+	forward []int    // by turn: the place of the forward pass, of its copies to the device first; back where it has none
 }
 
 // findPasses learns how a forward pass looks, and finds its beginning in every turn.

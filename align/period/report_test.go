@@ -169,6 +169,7 @@ func phaseOf(ops []Op, r Result) (phase []string, iter []int) {
 
 // TestAnnotated compares what is found with what the ranges say.
 func TestAnnotated(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		report string
 		iters  []int // by process id ascending
@@ -186,6 +187,7 @@ func TestAnnotated(t *testing.T) {
 		{"cpp_mem_2023", []int{6}, false},
 	} {
 		t.Run(c.report, func(t *testing.T) {
+			t.Parallel()
 			procs := readReport(t, c.report)
 			pids := make([]int64, 0, len(procs))
 			for pid := range procs {
@@ -248,6 +250,7 @@ func TestAnnotated(t *testing.T) {
 
 // TestUnannotated: the report without a range gives the steps of its annotated twin.
 func TestUnannotated(t *testing.T) {
+	t.Parallel()
 	p := readReport(t, "cnn_none")
 	for _, p := range p {
 		r := Find(p.ops)

@@ -13,33 +13,43 @@ func (s sequence) generations(outer []span, good []level, chosen level) (repeate
 		if len(outer) > 0 && !isChosen && f.length*finerTimes > chosen.length {
 			continue
 		}
-		steps := s.iterations(f)
-		bodies := s.stretches(steps)
-		heads := prefills(bodies)
-		if len(heads) < leastRequests || len(outer) > 0 && !isChosen && len(heads) != len(outer) {
-			continue
-		}
-		conf := agreement(bodies)
-		if conf < leastAgreement {
-			continue
-		}
-		its, fed := s.join(steps, heads)
-		fits := fed
-		if len(outer) > 0 {
-			fits = isChosen || beginTogether(its, outer, f.length)
-		}
-		if fits {
-			if fed {
-				steps = s.startAtFirstKernel(steps, its[0])
-			}
-			return repeated{its, steps, conf}, true
+		r, fed, ok := s.requestsOf(f)
+		switch {
+		case !ok:
+		case len(outer) == 0 && fed, isChosen, len(outer) > 0 && beginTogether(r.its, outer, f.length):
+			return r, true
 		}
 	}
 	return repeated{}, false
 }
 
-// beginTogether says that stretches begin where the outer ones do, up to a part of the length of a step.
+// requestsOf makes requests of a level's steps, if some are prefills and all match, and tells whether the host feeds
+// them.
+func (s sequence) requestsOf(l level) (r repeated, fed, ok bool) {
+	steps := s.iterations(l)
+	bodies := s.stretches(steps)
+	heads := prefills(bodies)
+	if len(heads) < leastRequests {
+		return r, false, false
+	}
+	r.confidence = agreement(bodies)
+	if r.confidence < leastAgreement {
+		return r, false, false
+	}
+	r.its, fed = s.join(steps, heads)
+	if fed {
+		steps = s.startAtFirstKernel(steps, r.its[0])
+	}
+	r.steps = steps
+	return r, fed, true
+}
+
+// beginTogether says that there are as many stretches as outer ones, and that they begin where those do, up to a part of
+// the length of a step.
 func beginTogether(its, outer []span, length int) bool {
+	if len(its) != len(outer) {
+		return false
+	}
 	for i := range its {
 		if requestShift.exceeded(distance(its[i].from, outer[i].from), length) {
 			return false

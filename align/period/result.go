@@ -22,7 +22,7 @@ type Iteration struct {
 	First, Last int     // operations, inclusive; other threads' may lie between
 	Start       int64   // ns; start of the call that launches its first operation
 	End         int64   // ns; the next iteration's Start, or the end of its own last launching call where others lie between
-	Earliest    int64   // ns; end of the launching call before its first one: Start may be moved back to here; Start where there is none
+	Earliest    int64   // ns; end of the launching call before, to which Start may be moved back; Start where there is none
 	Truncated   bool    // the recording or the program ended before its optimizer
 	Phases      []Phase // nil where phases cannot be told
 }

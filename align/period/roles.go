@@ -9,9 +9,9 @@ import (
 type role uint8
 
 const (
-	other    role = iota
-	forward       // of the main thread, which runs forward passes and optimizers
-	backward      // of a backward pass
+	noRole       role = iota
+	mainRole          // of the main thread, which launches forward passes and optimizers
+	backwardRole      // of a backward pass
 )
 
 // rolesOf tells by operation what the threads of a training program do, or says that it is none.
@@ -34,9 +34,9 @@ func rolesOf(ops []Op) ([]role, bool) {
 	for i, t := range u.of {
 		switch {
 		case isBack[t] || int(t) == main && ops[i].Flags&Backward != 0:
-			roles[i] = backward
+			roles[i] = backwardRole
 		case int(t) == main:
-			roles[i] = forward
+			roles[i] = mainRole
 		}
 	}
 	return roles, true

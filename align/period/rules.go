@@ -1,7 +1,9 @@
 package period
 
-// The rules by which a search decides. Each is a bound that was drawn between programs that must be told apart: the
-// recordings in testdata, and the programs that the tests write with every kind of noise. Move one only with both.
+// The rules by which a search decides. Each is a bound drawn between programs that must be told apart: recordings, and the
+// programs that the tests write with every kind of noise. Most may move by a fifth, or a count by one, without any of
+// these coming out another way. Where one may not, a bracket names the recording or test that holds it there; where that
+// is a matter of confidence alone, it says so.
 
 // A percent compares counts exactly, without rounding.
 type percent int
@@ -14,8 +16,8 @@ func (p percent) exceeded(part, all int) bool { return 100*part > int(p)*all }
 
 // What the same words mean in all searches.
 const (
-	most      percent = 50
-	nearlyAll percent = 80 // a fifth may be damaged: stray operations, lost ones, an evaluation in between
+	most      percent = 50 // [TestHelper]
+	nearlyAll percent = 80 // a fifth may be damaged: stray operations, lost ones, an evaluation in between [window]
 
 	inNearlyAll = 0.8 // the same as a share
 
@@ -28,31 +30,31 @@ const (
 	minConfidence  = 0.35 // the least confidence with which iterations are given
 	leastAgreement = 0.5  // of repetitions by one thread, where nothing but their likeness speaks for them
 	leastRepeats   = 4    // of any run: three alike may be the layers of one pass
-	sureSteps      = 4    // training steps that need no other search beside
-	replaysPerStep = 2    // graph replays outweigh eager steps, their warm-up, if there are more than this many times as many
+	sureSteps      = 4    // training steps that need no other search beside [graph_graph]
+	replaysPerStep = 2    // graph replays must be so many times the eager steps that warm them up
 )
 
 // How training steps are believed.
 const (
 	unnamedMatch = 0.6 // of fewer than sureSteps, where no kernel has an optimizer's name
-	twoSteps     = 0.6 // confidence is taken times this: they repeat a single time
-	threeSteps   = 0.8
+	twoSteps     = 0.6 // confidence is taken times this: they repeat a single time [confidence of oom, unet_realoom]
+	threeSteps   = 0.8 // likewise; they repeat twice [confidence in TestTraining]
 )
 
 // How two stretches are compared.
 const (
-	maxCompared = 4096 // operations of a stretch: bounds the time for long ones
-	maxSamples  = 64   // pairs of stretches: bounds the time for many
-	maxContents = 1 << 16
+	maxCompared = 4096    // operations of a stretch: bounds the time for long ones
+	maxSamples  = 64      // pairs of stretches: bounds the time for many
+	maxContents = 1 << 16 // operations of a stretch that are asked for copies, optimizers and graphs
 
 	nameWeight     = 0.75 // of names beside shapes: batches of other lengths have the same names and other shapes
-	kindWeight     = 0.8  // of kinds beside names, where names differ
-	plainlySimilar = 0.8  // by names; below this kinds may tell better
+	kindWeight     = 0.8  // of kinds beside names, where names differ [confidence of unet_grow, varlen]
+	plainlySimilar = 0.8  // by names; below this kinds may tell better [confidence of unet_grow, window]
 
 	leastKinds   = 5           // of kernels: fewer make no sequence of kinds that tells something
-	kindRun      = 8           // operations of the runs by kind of long stretches: there are far fewer kinds than names
+	kindRun      = 8           // of the runs by kind of long stretches: kinds are far fewer than names [confidence of unet_grow, varlen]
 	longForKinds = 8 * kindRun // operations of a stretch
-	withinRun    = 2           // operations of runs that one stretch has of another, in whatever order
+	withinRun    = 2           // operations of runs that one stretch has of another, in whatever order [both, ddp]
 
 	alikeByShape = 0.6 // passes of one shape share more operations, a prefill and a decode step fewer
 )
@@ -63,19 +65,19 @@ var runSizes = [...]struct{ operations, size int }{{16, 4}, {10, 3}, {5, 2}}
 
 // How far two sequences go together.
 const (
-	resync                = 48  // operations that may differ in a row: more than a warm-up inserts, fewer than a small network has
+	resync                = 48  // operations that may differ in a row: a warm-up inserts fewer, a network has more
 	furtherByKind percent = 150 // kinds go on so much further than names, or names are kept
 	kindsThrough          = 3   // and through more than a third of the shorter sequence
 )
 
 // Which marks and levels are candidates.
 const (
-	leastMarks              = 4  // recurrences of a mark
-	unevenGap       percent = 25 // distances between marks differ by more where they are not even
-	sameCountPart           = 50 // marks whose counts differ by a part in so many recur together
-	closeCountPart          = 20 // of counts that differ by no more than a part in so many one is a candidate
-	maxLevels               = 24 // candidates: bounds the time
-	levelQuality            = 0.6
+	leastMarks              = 4   // recurrences of a mark
+	unevenGap       percent = 25  // distances between marks differ by more where they are not even [TestChanging]
+	sameCountPart           = 50  // marks whose counts differ by a part in so many recur together
+	closeCountPart          = 20  // of counts that differ by no more than a part in so many one is a candidate
+	maxLevels               = 24  // candidates: bounds the time
+	levelQuality            = 0.6 // of neighbouring stretches; noise of few names reaches less [ddp_onestep, onepass]
 	levelCover              = 0.3 // of the thread's work; a program may set up and evaluate for longer than it repeats
 	levelSpread     percent = 25  // of the extent that as many stretches of usual length fill; else marks come in clusters
 	finerTimes              = 3   // a level is nested in one whose stretches are so many times as long
@@ -84,7 +86,7 @@ const (
 	maxWorkers              = 4   // threads in which repetitions are searched
 	worker          percent = 10  // of the busiest thread's work
 	graphKernels            = 20  // a graph launch stands for so many where amounts of work are compared
-	singleBoundary  percent = 70  // of stretches with one boundary: marks lie on either side of it where operations are swapped
+	singleBoundary  percent = 70  // of stretches with one boundary: swapped operations put it on either side of marks
 	moreBoundaries  percent = 5   // than marks, or fewer, and two: at the ends of a program
 	oneStepPart             = 20  // what leads and what trails make up one step up to a part in so many
 	firstLikeSecond         = 0.1 // of the first step's runs: a prefill shares little with a decode step, set-up nothing
@@ -103,7 +105,7 @@ const (
 
 // Which stretches are a request.
 const (
-	leastRequests            = 2
+	leastRequests            = 2   // one prefill and its decode steps are a single repetition [TestInference]
 	leastPasses              = 6   // prefills and decode steps
 	leastSamePasses          = 3   // decode steps that are like their next
 	passesPerPrefill         = 3   // with fewer decode steps than two a prefill, all may be batches
@@ -116,13 +118,13 @@ const (
 // Which thread does what in training.
 const (
 	maxThreads           = 8    // that may launch a backward pass; bounds the time
-	longWindow           = 3    // kernels in one pause: more than a helper launches while the main thread goes on
+	longWindow           = 3    // kernels in one pause: a helper launches fewer while the main thread goes on [TestHelper]
 	leastLong            = 2    // such pauses
-	leastBegun           = 2    // backward passes that follow a fill: one may be chance
-	leastInTurn          = 2    // a thread that follows another once does not take turns with it
+	leastBegun           = 2    // backward passes that follow a fill: one may be chance [ddp_onestep]
+	leastInTurn          = 2    // a thread that follows another once does not take turns with it [ddp_onestep]
 	asMuch       percent = 25   // as another backward thread, for one of several devices
 	atOnce       percent = 90   // of a thread's work, done while another backward thread works
-	sameWorkPart         = 0.85 // of all operations: forward and backward pass share fewer kernels, two workers more
+	sameWorkPart         = 0.85 // of all operations: two passes share fewer kernels, two workers more [TestWorkers]
 )
 
 // Where forward passes, optimizers and evaluations are.
@@ -138,12 +140,12 @@ const (
 	maxTries                   = 4096 // comparisons with later turns: bounds the time for programs that only seem to train
 	passRemains                = 0.5  // runs that the beginning of a forward pass has in common with a whole one
 	patternHead                = 3    // operations by which its beginning is known
-	clearlyMore        percent = 150  // and two kernels; work before a forward pass that an optimizer does and a micro-batch not
+	clearlyMore        percent = 150  // and two kernels; before a forward pass an optimizer does so much more than a micro-batch
 	singleTurns        percent = 30   // at most so many steps of one turn where most have several micro-batches
 	equalTurns         percent = 60   // steps that have equally many
 	evaluationPart             = 4    // an evaluation has more kernels than a part in so many of a forward pass's operations
 	evaluationLikeness         = 0.2  // of its runs, in common with a forward pass in training: other kernels may run
-	headlessPart       percent = 75   // of the second step, where the recording begins in a forward pass
+	headlessPart       percent = 75   // of the second step, where the recording begins in a forward pass [TestTraining]
 	neighboursMatch            = 0.7  // then steps do not take turns
 	cycleMatch                 = 0.8  // of steps a cycle apart
 	cycleMargin                = 0.2  // by which they match better than neighbours

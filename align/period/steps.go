@@ -21,7 +21,8 @@ func findOptimizers(p passes) training {
 
 // evaluates says that what lies between an optimizer and a forward pass has forward passes of its own.
 func (p passes) evaluates(between sequence) bool {
-	return between.works() > max(fewKernels, p.pattern.len()/evaluationPart) && within(between, p.pattern) >= evaluationLikeness
+	least := max(fewKernels, p.pattern.len()/evaluationPart)
+	return between.works() > least && within(between, p.pattern) >= evaluationLikeness
 }
 
 // findEnds tells in which turns a step ends.

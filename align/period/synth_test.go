@@ -16,9 +16,18 @@ type script struct {
 	// drop, add and swap are the chances that an operation is lost, followed by a stray one, or swapped with the next.
 	drop, add, swap float64
 	try             bool // kernels are tried out
+	made            map[namedShape]Op
 }
 
-func newScript(seed int64) *script { return &script{r: rand.New(rand.NewSource(seed)), now: 1000} }
+// A namedShape tells kernels apart. Names repeat, and to hash and classify them takes most of a script's time.
+type namedShape struct {
+	name  string
+	shape int
+}
+
+func newScript(seed int64) *script {
+	return &script{r: rand.New(rand.NewSource(seed)), now: 1000, made: map[namedShape]Op{}}
+}
 
 func (s *script) put(o Op) {
 	o.Start, o.End = s.now, s.now+5
@@ -49,7 +58,15 @@ func (s *script) op(thread int32, name string, shape int) {
 }
 
 func (s *script) raw(thread int32, name string, shape int) {
-	s.put(Op{Loose: hash(name), Kind: KindOf(name), Key: hash(fmt.Sprint(name, "/", shape)), Thread: thread, Flags: FlagsOf(name, int64(shape))})
+	id := namedShape{name, shape}
+	o, ok := s.made[id]
+	if !ok {
+		key := hash(fmt.Sprint(name, "/", shape))
+		o = Op{Loose: hash(name), Kind: KindOf(name), Key: key, Flags: FlagsOf(name, int64(shape))}
+		s.made[id] = o
+	}
+	o.Thread = thread
+	s.put(o)
 }
 
 func (s *script) class(thread int32, c Class, size int) {
@@ -152,6 +169,7 @@ func (s *script) slack(t *testing.T, r Result, most int) {
 }
 
 func TestTraining(t *testing.T) {
+	t.Parallel()
 	type opts struct {
 		steps, micro, evalEvery int
 		noise                   float64
@@ -203,6 +221,7 @@ func TestTraining(t *testing.T) {
 		{"one layer", model{1, 64, true, true}, opts{steps: 10, micro: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScript(1)
 			m, o := c.m, c.o
 			s.drop, s.add, s.swap = o.noise, o.noise, o.noise
@@ -305,6 +324,7 @@ func TestTraining(t *testing.T) {
 
 // TestTwoModels: two models are trained in turn, each with an optimizer: one iteration is both.
 func TestTwoModels(t *testing.T) {
+	t.Parallel()
 	s := newScript(1)
 	a, b := model{6, 64, true, true}, model{3, 32, true, false}
 	a.setup(s)
@@ -328,6 +348,7 @@ func TestTwoModels(t *testing.T) {
 
 // TestTruncated: a program that stops in a backward pass has a last step that is marked.
 func TestTruncated(t *testing.T) {
+	t.Parallel()
 	s := newScript(1)
 	m := model{6, 64, true, true}
 	for k := range 5 {
@@ -350,6 +371,7 @@ func TestTruncated(t *testing.T) {
 
 // TestHints: ranges of operators give phases where a single thread launches all.
 func TestHints(t *testing.T) {
+	t.Parallel()
 	s := newScript(1)
 	m := model{6, 64, true, true}
 	for range 6 {
@@ -379,6 +401,7 @@ func TestHints(t *testing.T) {
 }
 
 func TestInference(t *testing.T) {
+	t.Parallel()
 	prefill := func(s *script, n int) {
 		m := model{8, 1000 + n, false, false}
 		s.raw(1, "embed", m.shape)
@@ -416,6 +439,7 @@ func TestInference(t *testing.T) {
 		{8, true, true, true, 0}, {2, true, true, false, 0}, {3, false, false, false, 0}, {6, true, true, false, 0.005},
 	} {
 		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
+			t.Parallel()
 			s := newScript(2)
 			s.drop, s.add, s.swap = o.noise, o.noise, o.noise
 			for range 60 {
@@ -463,6 +487,7 @@ func TestInference(t *testing.T) {
 		})
 	}
 	t.Run("one request", func(t *testing.T) {
+		t.Parallel()
 		s := newScript(2)
 		s.begin()
 		prefill(s, 30)
@@ -475,6 +500,7 @@ func TestInference(t *testing.T) {
 		s.check(t, Find(s.ops))
 	})
 	t.Run("batches", func(t *testing.T) {
+		t.Parallel()
 		s := newScript(2)
 		m := model{12, 64, false, true}
 		m.setup(s)
@@ -489,6 +515,7 @@ func TestInference(t *testing.T) {
 		s.check(t, Find(s.ops))
 	})
 	t.Run("batches without copies", func(t *testing.T) {
+		t.Parallel()
 		s := newScript(2)
 		m := model{12, 64, false, false}
 		for range 10 {
@@ -502,6 +529,7 @@ func TestInference(t *testing.T) {
 
 // TestGraphs: replays of a captured graph after eager warm-up.
 func TestGraphs(t *testing.T) {
+	t.Parallel()
 	s := newScript(1)
 	m := model{6, 64, true, true}
 	m.setup(s)
@@ -520,8 +548,10 @@ func TestGraphs(t *testing.T) {
 }
 
 func TestSingleThread(t *testing.T) {
+	t.Parallel()
 	for _, noise := range []float64{0, 0.01} {
 		t.Run(fmt.Sprint("solver ", noise), func(t *testing.T) {
+			t.Parallel()
 			s := newScript(3)
 			s.drop, s.add, s.swap = noise, noise, noise
 			for range 5 {
@@ -542,6 +572,7 @@ func TestSingleThread(t *testing.T) {
 		})
 	}
 	t.Run("training", func(t *testing.T) {
+		t.Parallel()
 		s := newScript(3)
 		m := model{6, 64, true, true}
 		m.setup(s)
@@ -565,6 +596,7 @@ func TestSingleThread(t *testing.T) {
 
 // TestNone: what does not repeat has no iterations.
 func TestNone(t *testing.T) {
+	t.Parallel()
 	cases := map[string]func(s *script){
 		"empty": func(*script) {},
 		"all different": func(s *script) {
@@ -633,6 +665,7 @@ func TestNone(t *testing.T) {
 	for name, f := range cases {
 		for seed := range int64(5) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				t.Parallel()
 				s := newScript(seed)
 				f(s)
 				r := Find(s.ops)
@@ -727,6 +760,7 @@ func BenchmarkMillion(b *testing.B) {
 
 // TestFlagsOf: names as they stand in reports.
 func TestFlagsOf(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		blocks int64
@@ -777,6 +811,7 @@ func FuzzFind(f *testing.F) {
 
 // TestChanging: the model grows in the middle of training, and again.
 func TestChanging(t *testing.T) {
+	t.Parallel()
 	s := newScript(4)
 	m := model{4, 64, true, true}
 	m.setup(s)
@@ -802,6 +837,7 @@ func TestChanging(t *testing.T) {
 
 // TestOptimizerInBackward: parameters are updated by the backward thread as soon as their gradient is there.
 func TestOptimizerInBackward(t *testing.T) {
+	t.Parallel()
 	s := newScript(4)
 	m := model{6, 64, false, true}
 	m.setup(s)
@@ -824,6 +860,7 @@ func TestOptimizerInBackward(t *testing.T) {
 
 // TestWorkers: two threads that do the same are no forward and backward pass.
 func TestWorkers(t *testing.T) {
+	t.Parallel()
 	s := newScript(4)
 	for range 40 {
 		for th := range int32(2) {

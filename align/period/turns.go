@@ -24,15 +24,15 @@ func turnsOf(ops []Op, roles []role) turns {
 	var list []turn
 	cur := turn{back: -1}
 	for i, r := range roles {
-		if r == other {
+		if r == noRole {
 			continue
 		}
 		p := s.len()
 		s.idx = append(s.idx, int32(i))
 		switch {
-		case r == backward && cur.back < 0:
+		case r == backwardRole && cur.back < 0:
 			cur.back = p
-		case r == forward && cur.back >= 0:
+		case r == mainRole && cur.back >= 0:
 			cur.to = p
 			list = append(list, cur)
 			cur = turn{from: p, back: -1}

@@ -90,6 +90,7 @@ func (m sized) optimize(s *script) { model{hint: m.hint}.optimize(s) }
 
 // TestVaryingLength: batch and length are drawn anew each step, and with them the kernels.
 func TestVaryingLength(t *testing.T) {
+	t.Parallel()
 	for _, o := range []struct {
 		hint, feed   bool
 		micro, every int
@@ -100,6 +101,7 @@ func TestVaryingLength(t *testing.T) {
 	} {
 		for seed := range int64(6) {
 			t.Run(fmt.Sprintf("%+v %d", o, seed), func(t *testing.T) {
+				t.Parallel()
 				s := newScript(seed)
 				s.drop, s.add, s.swap = o.noise, o.noise, o.noise
 				m := sized{layers: 4, hint: o.hint, feed: o.feed}
@@ -158,6 +160,7 @@ func TestVaryingLength(t *testing.T) {
 // TestVaryingRequests: prompts have other lengths and kernels, and decode steps split their sums by the context's length.
 // The host feeds a prompt and reads the answer; a decode step touches it not at all.
 func TestVaryingRequests(t *testing.T) {
+	t.Parallel()
 	for _, o := range []struct {
 		requests   int
 		feed, read bool // prompts are copied to the device; answers to the host
@@ -170,6 +173,7 @@ func TestVaryingRequests(t *testing.T) {
 	} {
 		for seed := range int64(6) {
 			t.Run(fmt.Sprintf("%+v %d", o, seed), func(t *testing.T) {
+				t.Parallel()
 				s := newScript(seed)
 				s.drop, s.add, s.swap = o.noise, o.noise, o.noise
 				model{layers: 4}.setup(s)
@@ -262,6 +266,7 @@ func decodeStep(s *script, layers, context int) {
 
 // TestNoiseOfKinds: kernels drawn at random that have kinds do not repeat.
 func TestNoiseOfKinds(t *testing.T) {
+	t.Parallel()
 	names := []string{"xmma_gemm_", "cutlass_gemm_", "fmha_", "fprop_", "layer_norm_", "softmax_", "CatArray", "gather_kernel"}
 	for i := range 12 {
 		names = append(names, fmt.Sprint("void at::native::vectorized_elementwise_kernel<F", i))
@@ -288,6 +293,7 @@ func TestNoiseOfKinds(t *testing.T) {
 
 // TestKindOf: names as they stand in reports.
 func TestKindOf(t *testing.T) {
+	t.Parallel()
 	for _, same := range [][]string{
 		{"sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas",
 			"void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nt_align1>(T1::Params)", "void gemmSN_TN_kernel<float, (int)128>()",

@@ -13,6 +13,7 @@ import (
 	"nsysmem/nsysdb"
 	"nsysmem/render/phrase"
 	"nsysmem/render/summary"
+	"nsysmem/render/tables"
 	"nsysmem/torchmem"
 )
 
@@ -87,20 +88,20 @@ func describe(db *opened, rep *findings.Report) (*summary.Info, error) {
 	if st, err := os.Stat(db.given); err == nil {
 		info.Size = st.Size()
 	}
-	tables, err := db.Tables()
+	exported, err := db.Tables()
 	if err != nil {
 		return nil, err
 	}
 	rows := make(map[string]int64)
-	for _, t := range tables {
-		info.Tables = append(info.Tables, summary.InfoTable{Name: t.Name, Rows: t.Rows, Columns: len(t.Columns)})
+	for _, t := range exported {
+		info.Tables = append(info.Tables, tables.ExportTable{Name: t.Name, Rows: t.Rows, Columns: len(t.Columns)})
 		rows[t.Name] = t.Rows
 	}
 	info.Contents = contents(db, rep, rows["NVTX_EVENTS"])
 	info.Settings = settings(meta)
 	for i := range meta.GPUs {
 		g := &meta.GPUs[i]
-		info.Devices = append(info.Devices, summary.Device{ID: g.ID, Name: g.Name, UUID: g.UUID, Bus: g.BusLocation, TotalMemory: g.TotalMemory})
+		info.Devices = append(info.Devices, tables.Device{ID: g.ID, Name: g.Name, UUID: g.UUID, Bus: g.BusLocation, TotalMemory: g.TotalMemory})
 	}
 	info.Processes = processes(meta, rep)
 	for _, t := range rep.Tracks {
@@ -127,7 +128,7 @@ func describeSnapshot(path string, snap *torchmem.Snapshot, rep *findings.Report
 		out.Size = st.Size()
 	}
 	for _, d := range snap.Devices() {
-		n := summary.SnapshotDevice{Device: d}
+		n := tables.SnapshotDevice{Device: d}
 		r, err := snap.Replay(d)
 		if err != nil {
 			n.Trouble = err.Error()
@@ -144,7 +145,7 @@ func describeSnapshot(path string, snap *torchmem.Snapshot, rep *findings.Report
 		}
 		for _, t := range rep.Tracks {
 			if ten := t.Tensors; ten != nil && ten.Replay != nil && ten.Replay.Device == d {
-				n.Match = &summary.SnapshotMatch{PID: t.PID, Device: t.Device, Clock: phrase.Clock(ten.Clock)}
+				n.Match = &tables.SnapshotMatch{PID: t.PID, Device: t.Device, Clock: phrase.Clock(ten.Clock)}
 			}
 		}
 		out.Devices = append(out.Devices, n)
@@ -170,7 +171,7 @@ func agreement(t *align.Track) string {
 	return note
 }
 
-func contents(db *opened, rep *findings.Report, nvtx int64) []summary.Content {
+func contents(db *opened, rep *findings.Report, nvtx int64) []tables.Content {
 	how := make(map[string]string)
 	for _, g := range phrase.Missing(rep.Collected) {
 		how[g.What] = g.How
@@ -182,7 +183,7 @@ func contents(db *opened, rep *findings.Report, nvtx int64) []summary.Content {
 		}
 		return db.Rows(t)
 	}
-	out := []summary.Content{
+	out := []tables.Content{
 		{Name: "device memory", Collected: c.Memory, Rows: n(nsysdb.MemoryUsage)},
 		{Name: "GPU kernels", Collected: c.Kernels, Rows: n(nsysdb.Kernel) + n(nsysdb.GraphTrace)},
 		{Name: "CUDA API calls", Collected: c.API, Rows: n(nsysdb.API)},
@@ -218,13 +219,13 @@ func settings(meta *nsysdb.Meta) []summary.Setting {
 }
 
 // processes lists the processes with CUDA work.
-func processes(meta *nsysdb.Meta, rep *findings.Report) []summary.Process {
-	byPID := make(map[int64]*summary.Process)
+func processes(meta *nsysdb.Meta, rep *findings.Report) []tables.Process {
+	byPID := make(map[int64]*tables.Process)
 	var pids []int64
 	for _, t := range rep.Tracks {
 		p := byPID[t.PID]
 		if p == nil {
-			p = &summary.Process{PID: t.PID, Name: t.Process, Rank: -1, Kernels: -1, MemoryEvents: -1, Calls: -1}
+			p = &tables.Process{PID: t.PID, Name: t.Process, Rank: -1, Kernels: -1, MemoryEvents: -1, Calls: -1}
 			for gpid, rank := range meta.MPIRanks {
 				if nsysdb.PID(gpid) == t.PID {
 					p.Rank = rank
@@ -250,7 +251,7 @@ func processes(meta *nsysdb.Meta, rep *findings.Report) []summary.Process {
 		}
 	}
 	sort.Slice(pids, func(i, j int) bool { return pids[i] < pids[j] })
-	var out []summary.Process
+	var out []tables.Process
 	for _, pid := range pids {
 		out = append(out, *byPID[pid])
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"nsysmem/align"
+	"nsysmem/align/theory"
 )
 
 // streams are where output goes: results to out, progress and warnings to err.
@@ -111,7 +112,7 @@ func (c *common) flags(cmd *cobra.Command) {
 		if c.params < 0 {
 			return usage("--params %d: say how many parameters the model has", c.params)
 		}
-		if err := align.CheckTheory(c.dtype, c.optimizer); err != nil {
+		if err := theory.Check(c.dtype, c.optimizer); err != nil {
 			return usage("--dtype, --optimizer: %v", err)
 		}
 		if _, ok := inferModes[c.infer]; !ok {

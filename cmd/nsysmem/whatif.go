@@ -15,6 +15,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 	"nsysmem/render/plot"
 	"nsysmem/render/summary"
@@ -224,8 +225,8 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 }
 
 // compareSettings reads snapshot and report and simulates. The report is nil without --report.
-func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlags) (*align.WhatIf, *findings.Report, error) {
-	o := align.WhatIfOptions{Name: path, Device: -1, Confs: f.confs, Sweep: f.sweep, Capacity: f.bytes}
+func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlags) (*whatif.Comparison, *findings.Report, error) {
+	o := whatif.Options{Name: path, Device: -1, Confs: f.confs, Sweep: f.sweep, Capacity: f.bytes}
 	if c.hasDevice {
 		o.Device = c.device
 	}
@@ -256,7 +257,7 @@ func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlag
 	}
 	p := newProgress(c, path)
 	o.Progress = func(done, total int) { p.report("settings", int64(done), int64(total)) }
-	w, err := align.SimulateSettings(ctx, o)
+	w, err := whatif.Compare(ctx, o)
 	p.done()
 	return w, rep, err
 }
@@ -277,15 +278,15 @@ func joinedTrack(rep *findings.Report) *align.Track {
 }
 
 // sweepTracks compares settings for each track that the snapshot was joined with, at the size of its card.
-func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Report) ([]*align.WhatIf, error) {
-	var out []*align.WhatIf
+func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Report) ([]*whatif.Comparison, error) {
+	var out []*whatif.Comparison
 	p := newProgress(c, path)
 	defer p.done()
 	for _, t := range rep.Tracks {
 		if t.Tensors == nil || t.Tensors.Replay == nil {
 			continue
 		}
-		w, err := align.SimulateSettings(ctx, align.WhatIfOptions{Snapshot: t.Tensors.Replay.Snapshot(), Name: c.snapshot, Track: t, Sweep: true, Capacity: t.DeviceTotal,
+		w, err := whatif.Compare(ctx, whatif.Options{Snapshot: t.Tensors.Replay.Snapshot(), Name: c.snapshot, Track: t, Sweep: true, Capacity: t.DeviceTotal,
 			Progress: func(done, total int) { p.report("settings", int64(done), int64(total)) }})
 		if err != nil {
 			return nil, err

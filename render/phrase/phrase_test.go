@@ -7,6 +7,9 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
+	"nsysmem/align/theory"
+	"nsysmem/align/whatif"
 	"nsysmem/render/internal/sample"
 	"nsysmem/torchmem/allocator"
 )
@@ -79,7 +82,7 @@ func TestInferred(t *testing.T) {
 
 func TestPlace(t *testing.T) {
 	tr := &align.Track{Iterations: []align.Iteration{{Name: "step\x1b 0"}}}
-	out := &align.Outside{Static: 5, Blocks: 2, Takers: []align.Taker{{Call: "cudaMalloc", Iteration: -1, Phase: "set up"}}}
+	out := &tensor.Outside{Static: 5, Blocks: 2, Takers: []tensor.Taker{{Call: "cudaMalloc", Iteration: -1, Phase: "set up"}}}
 	takers := OutsideTakers(out)
 	check(t, []said{
 		{At(tr, 0, "forward"), `step\x1b 0, forward`}, {At(tr, 0, ""), `step\x1b 0`}, {At(tr, -1, "set\nup"), `set\nup`}, {At(tr, 1, ""), "outside iterations"},
@@ -89,8 +92,8 @@ func TestPlace(t *testing.T) {
 		{FailedPlace(tr, &align.FailedAlloc{Iteration: -1}), "outside iterations"},
 		{TakerPlace(tr, &takers[0]), "set up"}, {TakerPlace(tr, &takers[1]), ""},
 		{takers[1].Call, "static memory of modules"},
-		{Outside(&align.Outside{Bytes: 1024, Peak: 4096}), "1 KiB (1,024 bytes) at the end, 4 KiB at most, that others than PyTorch's allocator took."},
-		{Outside(&align.Outside{Bytes: 1024, Peak: 4096, Static: 1024}), "2 KiB (2,048 bytes) at the end, 5 KiB at most, that others than PyTorch's " +
+		{Outside(&tensor.Outside{Bytes: 1024, Peak: 4096}), "1 KiB (1,024 bytes) at the end, 4 KiB at most, that others than PyTorch's allocator took."},
+		{Outside(&tensor.Outside{Bytes: 1024, Peak: 4096, Static: 1024}), "2 KiB (2,048 bytes) at the end, 5 KiB at most, that others than PyTorch's " +
 			"allocator took; 1 KiB of it is static memory of modules."},
 	})
 	if len(out.Takers) != 1 || takers[1].Bytes != 5 || takers[1].Live != 5 || takers[1].Blocks != 2 {
@@ -134,47 +137,47 @@ func TestMissing(t *testing.T) {
 }
 
 func TestTensors(t *testing.T) {
-	ten := &align.Tensors{Blocks: make([]align.TensorBlock, 1234)}
+	ten := &tensor.Memory{Blocks: make([]tensor.Block, 1234)}
 	check(t, []said{
 		{Tensors(ten), "1,234 blocks from PyTorch's memory snapshot"},
 		{Clock(nil), ""},
-		{Clock(&align.Clock{Offset: 2000, Spread: 30, Matched: 4, Segments: 5}),
+		{Clock(&tensor.Clock{Offset: 2000, Spread: 30, Matched: 4, Segments: 5}),
 			"the snapshot's stamps are 2.000 µs late, spread 30 ns; 4 of 5 segments of the snapshot are in the report with address and size"},
 		{Unknown(ten), ""},
-		{Settings(ten), ""}, {Settings(&align.Tensors{Conf: "x:1"}), "x:1"},
-		{Fragmentation(&align.Track{Tensors: &align.Tensors{AtReserved: &align.Cache{Iteration: -1, Reserved: 4096, Allocated: 3072, Free: 1024,
-			LargestFree: 512, Stuck: 256}, Growth: make([]align.Cache, 3)}}), "At the peak of reserved (4 KiB, in outside iterations): 3 KiB allocated, " +
+		{Settings(ten), ""}, {Settings(&tensor.Memory{Conf: "x:1"}), "x:1"},
+		{Fragmentation(&align.Track{Tensors: &tensor.Memory{AtReserved: &tensor.Cache{Iteration: -1, Reserved: 4096, Allocated: 3072, Free: 1024,
+			LargestFree: 512, Stuck: 256}, Growth: make([]tensor.Cache, 3)}}), "At the peak of reserved (4 KiB, in outside iterations): 3 KiB allocated, " +
 			"1 KiB free in the cache, the largest free block 512 B; 256 B of the free bytes are stuck in segments that hold live blocks. Segments that " +
 			"were added: 3; for 0 of them the cache had as many bytes free as were asked for, but in no single block that would do."},
-		{Theory(&align.Theory{Params: 1234, DType: "float32", Optimizer: "adam"}), "N = 1,234 parameters of float32, optimizer adam"},
+		{Theory(&theory.Need{Params: 1234, DType: "float32", Optimizer: "adam"}), "N = 1,234 parameters of float32, optimizer adam"},
 	})
-	frame := align.Share{Name: align.NoFrame}
+	frame := tensor.Share{Name: tensor.NoFrame}
 	for _, c := range []struct {
-		frames []align.Share
+		frames []tensor.Share
 		groups int
-	}{{nil, 2}, {[]align.Share{frame}, 2}, {[]align.Share{{Name: "a.py:1"}}, 3}, {[]align.Share{frame, {Name: "a.py:1"}}, 3}} {
-		if got := ShareGroups(&align.Holding{ByFrame: c.frames}); len(got) != c.groups || got[c.groups-1].By != "category" {
+	}{{nil, 2}, {[]tensor.Share{frame}, 2}, {[]tensor.Share{{Name: "a.py:1"}}, 3}, {[]tensor.Share{frame, {Name: "a.py:1"}}, 3}} {
+		if got := ShareGroups(&tensor.Holding{ByFrame: c.frames}); len(got) != c.groups || got[c.groups-1].By != "category" {
 			t.Errorf("%+v: %+v", c.frames, got)
 		}
 	}
 }
 
 func TestWhatIf(t *testing.T) {
-	alone, timed := &align.WhatIf{}, &align.WhatIf{Timed: true, Track: sample.Report(3).Tracks[0]}
-	at := align.Moment{Event: 1, Time: 1500, Iteration: 1, Phase: "forward", Frame: "a.py:1 f"}
-	stop := func(frame string, free int64, failed int) *align.Setting {
-		f := align.Failure{Moment: align.Moment{Time: 1500, Iteration: -1, Frame: frame}}
+	alone, timed := &whatif.Comparison{}, &whatif.Comparison{Timed: true, Track: sample.Report(3).Tracks[0]}
+	at := whatif.Moment{Event: 1, Time: 1500, Iteration: 1, Phase: "forward", Frame: "a.py:1 f"}
+	stop := func(frame string, free int64, failed int) *whatif.Setting {
+		f := whatif.Failure{Moment: whatif.Moment{Time: 1500, Iteration: -1, Frame: frame}}
 		f.FailedRequest = allocator.FailedRequest{Request: 1 << 20, Rounded: 2 << 20, FreeCache: free, LargestFree: 1024, Reserved: 4 << 20, Allocated: 3 << 20}
-		return &align.Setting{Limited: &align.Limits{Capacity: 5 << 20, Failed: failed, Failures: []align.Failure{f}}}
+		return &whatif.Setting{Limited: &whatif.Limits{Capacity: 5 << 20, Failed: failed, Failures: []whatif.Failure{f}}}
 	}
-	recorded, standard := &align.Setting{IsRecorded: true, IsDefault: true}, &align.Setting{IsDefault: true}
+	recorded, standard := &whatif.Setting{IsRecorded: true, IsDefault: true}, &whatif.Setting{IsDefault: true}
 	standard.Conf = "x:\n1"
 	check(t, []said{
 		{Conf(""), "(default)"}, {Conf("x:1"), "x:1"}, {Setting(recorded), "(default) [recorded]"}, {Setting(standard), `x:\n1 [default]`},
-		{Setting(&align.Setting{IsDefault: true}), "(default)"},
+		{Setting(&whatif.Setting{IsDefault: true}), "(default)"},
 		{Moment(alone, &at), "entry 1,500 (a.py:1 f)"}, {ShortMoment(alone, &at), "entry 1,500 (a.py:1 f)"},
 		{Moment(timed, &at), "iteration 1, forward (a.py:1 f)"}, {ShortMoment(timed, &at), "iteration 1, forward"},
-		{ShortMoment(timed, &align.Moment{Iteration: -1, Frame: "a"}), "outside iterations (a)"},
+		{ShortMoment(timed, &whatif.Moment{Iteration: -1, Frame: "a"}), "outside iterations (a)"},
 		{Failure(alone, recorded), ""},
 		{Failure(alone, stop("a.py:2", 2<<20, 1)), "stops at entry 1,500 (a.py:2): asks for 1 MiB (2 MiB rounded) while 2 MiB lie free in the " +
 			"cache, the largest piece 1 KiB; 4 MiB of 5 MiB reserved, 3 MiB allocated"},

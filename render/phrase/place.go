@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -42,7 +43,7 @@ func within(t *align.Track, iteration int, phase, outside string) string {
 }
 
 // TakerPlace is where a taker took it; empty for static memory, which lies in no phase.
-func TakerPlace(t *align.Track, x *align.Taker) string {
+func TakerPlace(t *align.Track, x *tensor.Taker) string {
 	if x.Call == staticTaker {
 		return ""
 	}

@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
 // Tensors says in a sentence where a track's tensors come from.
-func Tensors(ten *align.Tensors) string {
+func Tensors(ten *tensor.Memory) string {
 	n := wording.Count(len(ten.Blocks))
-	if ten.From == "driver" {
+	if ten.From == tensor.ByDriver {
 		return n + " blocks that the driver handed out one by one: the program runs without a caching allocator " +
 			"of its own, so that the device level is its tensors, with libraries' workspaces among them"
 	}
@@ -18,7 +19,7 @@ func Tensors(ten *align.Tensors) string {
 }
 
 // Unknown says what the category unknown is; empty where no block is of it.
-func Unknown(ten *align.Tensors) string {
+func Unknown(ten *tensor.Memory) string {
 	for _, c := range ten.Categories {
 		if c.Name == "unknown" {
 			return "unknown is what no rule names: blocks kept from one iteration to the next that are neither " +
@@ -30,7 +31,7 @@ func Unknown(ten *align.Tensors) string {
 }
 
 // Clock says how well a snapshot's clock goes with the report's; empty without a snapshot.
-func Clock(c *align.Clock) string {
+func Clock(c *tensor.Clock) string {
 	if c == nil {
 		return ""
 	}
@@ -40,7 +41,7 @@ func Clock(c *align.Clock) string {
 }
 
 // Settings is what PYTORCH_CUDA_ALLOC_CONF was; empty without a snapshot.
-func Settings(ten *align.Tensors) string {
+func Settings(ten *tensor.Memory) string {
 	switch {
 	case ten.Conf != "":
 		return ten.Conf
@@ -68,7 +69,7 @@ func Fragmentation(t *align.Track) string {
 }
 
 // misfits counts the segments that were added although the cache had as many bytes free as were asked for.
-func misfits(ten *align.Tensors) int {
+func misfits(ten *tensor.Memory) int {
 	n := 0
 	for i := range ten.Growth {
 		if ten.Growth[i].Misfit() {
@@ -81,13 +82,13 @@ func misfits(ten *align.Tensors) int {
 // A ShareGroup is one way to tell who holds memory.
 type ShareGroup struct {
 	By     string // "frame", "phase of birth" or "category"
-	Shares []align.Share
+	Shares []tensor.Share
 }
 
 // ShareGroups are the ways in which a holding is told. Where no block has a frame, there is none by frame.
-func ShareGroups(h *align.Holding) []ShareGroup {
+func ShareGroups(h *tensor.Holding) []ShareGroup {
 	var out []ShareGroup
-	if len(h.ByFrame) > 1 || len(h.ByFrame) == 1 && h.ByFrame[0].Name != align.NoFrame {
+	if len(h.ByFrame) > 1 || len(h.ByFrame) == 1 && h.ByFrame[0].Name != tensor.NoFrame {
 		out = append(out, ShareGroup{"frame", h.ByFrame})
 	}
 	return append(out, ShareGroup{"phase of birth", h.ByPhase}, ShareGroup{"category", h.ByCategory})

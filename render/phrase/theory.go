@@ -5,11 +5,12 @@ import (
 	"strconv"
 
 	"nsysmem/align"
+	"nsysmem/align/theory"
 	"nsysmem/internal/wording"
 )
 
 // Theory says what the theory is of.
-func Theory(th *align.Theory) string {
+func Theory(th *theory.Need) string {
 	return fmt.Sprintf("N = %s parameters of %s, optimizer %s", wording.Count(th.Params), th.DType, th.Optimizer)
 }
 
@@ -109,7 +110,7 @@ var likely = map[string]guesses{
 }
 
 // besideNote names what a difference is likely to be; empty where there is none.
-func besideNote(b *Beside, th *align.Theory) string {
+func besideNote(b *Beside, th *theory.Need) string {
 	switch {
 	case b.Difference() == 0:
 		return ""

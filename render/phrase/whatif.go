@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 )
 
@@ -17,7 +17,7 @@ func Conf(conf string) string {
 }
 
 // Setting is Conf with what is special about the setting.
-func Setting(s *align.Setting) string {
+func Setting(s *whatif.Setting) string {
 	text := wording.Terminal(Conf(s.Conf))
 	switch {
 	case s.IsRecorded:
@@ -29,16 +29,16 @@ func Setting(s *align.Setting) string {
 }
 
 // ShortMoment names a place of the program in few words: iteration and phase where a report tells them, else time and line.
-func ShortMoment(w *align.WhatIf, m *align.Moment) string {
+func ShortMoment(w *whatif.Comparison, m *whatif.Moment) string {
 	if w.Track != nil && (m.Iteration >= 0 || m.Phase != "") {
-		return Moment(w, &align.Moment{Iteration: m.Iteration, Phase: m.Phase})
+		return Moment(w, &whatif.Moment{Iteration: m.Iteration, Phase: m.Phase})
 	}
 	return Moment(w, m)
 }
 
 // Moment names a place of the program: iteration and phase where a report tells them, the line of the program where a
 // snapshot does, else the time.
-func Moment(w *align.WhatIf, m *align.Moment) string {
+func Moment(w *whatif.Comparison, m *whatif.Moment) string {
 	s := ""
 	if w.Track != nil {
 		s = At(w.Track, m.Iteration, m.Phase)
@@ -59,7 +59,7 @@ func Moment(w *align.WhatIf, m *align.Moment) string {
 const NoLine = "after "
 
 // when is a time of the recorded run, such as "12.40 ms"; of a trace without times, a place in it, such as "entry 1,234".
-func when(w *align.WhatIf, at int64) string {
+func when(w *whatif.Comparison, at int64) string {
 	if !w.Timed {
 		return "entry " + wording.Count(at)
 	}
@@ -68,7 +68,7 @@ func when(w *align.WhatIf, at int64) string {
 
 // Failure says in a sentence where the run stops under a setting and why, with what was free just then; empty where it runs
 // through.
-func Failure(w *align.WhatIf, s *align.Setting) string {
+func Failure(w *whatif.Comparison, s *whatif.Setting) string {
 	if s.Limited == nil || len(s.Limited.Failures) == 0 {
 		return ""
 	}

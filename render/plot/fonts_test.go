@@ -2,13 +2,15 @@ package plot
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
+	"log"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"golang.org/x/image/font/sfnt"
+	"github.com/go-text/typesetting/fontscan"
 )
 
 func named(name string) *synth {
@@ -26,6 +28,7 @@ func named(name string) *synth {
 
 // TestNoFont draws boxes, and says so, where no font has the characters.
 func TestNoFont(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"png", "svg", "pdf"} {
 		data, warnings := render(t, named("日本語"), format, Options{noScan: true})
 		if len(data) == 0 || len(warnings) != 1 || warnings[0].Code != "no_font" {
@@ -44,12 +47,8 @@ func TestNoFont(t *testing.T) {
 
 // TestInstalledFont needs a font with Japanese characters on the machine.
 func TestInstalledFont(t *testing.T) {
-	f, err := newFonts("", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.face('語', 0) == nil {
-		t.Skip("no installed font has 語")
+	if _, warnings := render(t, named("日本語"), "png", Options{}); len(warnings) > 0 {
+		t.Skip("no installed font has 日本語")
 	}
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -69,7 +68,7 @@ func TestInstalledFont(t *testing.T) {
 			}
 		}
 	}
-	err = filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			t.Errorf("file %s was made", path)
 		}
@@ -83,70 +82,29 @@ func TestInstalledFont(t *testing.T) {
 // TestFontFile takes characters from the file that the user names. The built-in font without its own characters would be
 // no test: the outlines must come from the file.
 func TestFontFile(t *testing.T) {
-	f, err := newFonts("", true)
+	t.Parallel()
+	found, err := fontscan.SystemFonts(log.New(io.Discard, "", 0), t.TempDir())
 	if err != nil {
-		t.Fatal(err)
-	}
-	if f.face('語', 0) == nil {
-		t.Skip("no installed font has 語")
-	}
-	var file string
-	for name, faces := range f.installed.files {
-		for _, face := range faces {
-			var buf sfnt.Buffer
-			if i, err := face.GlyphIndex(&buf, '語'); err == nil && i != 0 {
-				file = name
-			}
-		}
-	}
-	if _, warnings := render(t, named("日本語"), "png", Options{Font: file, noScan: true}); len(warnings) > 0 {
-		t.Errorf("with font %s: %v", file, warnings)
-	}
-}
-
-// TestFontRefused refuses what is no font before it fills the memory.
-func TestFontRefused(t *testing.T) {
-	large := filepath.Join(t.TempDir(), "large.ttf")
-	if err := os.WriteFile(large, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(large, maxFont+1); err != nil {
 		t.Skip(err)
 	}
-	for name, want := range map[string]string{large: "too large", t.TempDir(): "no regular file", os.DevNull: "no regular file", "nowhere.ttf": "nowhere.ttf"} {
-		if _, err := newFonts(name, false); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", name, err)
+	files := 0
+	for _, fp := range found {
+		if !fp.Runes.Contains('語') {
+			continue
+		}
+		files++
+		if _, warnings := render(t, named("日本語"), "png", Options{Font: fp.Location.File, noScan: true}); len(warnings) == 0 {
+			return
 		}
 	}
+	if files == 0 {
+		t.Skip("no installed font has 語")
+	}
+	t.Errorf("none of %d files with the character is of use", files)
 }
 
-func TestFit(t *testing.T) {
-	f, _ := newFonts("", false)
-	l, _ := newLayout(Options{})
-	p, err := newPainter("png", l, f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := style{size: small}
-	name := strings.Repeat("name", 100)
-	cut := p.fit(name, st, 100)
-	if !strings.HasSuffix(cut, "…") || p.width(cut, st) > 100 || len(cut) < 10 {
-		t.Errorf("fit = %q of width %v", cut, p.width(cut, st))
-	}
-	if got := p.fit("short", st, 100); got != "short" {
-		t.Errorf("fit = %q", got)
-	}
-	if got := p.fit("short", st, 3); got != "" {
-		t.Errorf("fit in no room = %q", got)
-	}
-	for _, line := range p.wrap(strings.Repeat("some words ", 200)+name, st, 200, 3) {
-		if p.width(line, st) > 200 {
-			t.Errorf("line %q is wider than 200", line)
-		}
-	}
-	if n := len(p.wrap(strings.Repeat("some words ", 200), st, 200, 3)); n != 3 {
-		t.Errorf("%d lines, want 3", n)
-	}
+func TestClean(t *testing.T) {
+	t.Parallel()
 	if got := clean("a\tb\x00\u202e\xffc"); got != "a b\uFFFD\uFFFDc" {
 		t.Errorf("clean = %q", got)
 	}

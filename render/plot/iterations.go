@@ -3,22 +3,22 @@ package plot
 import (
 	"fmt"
 	"image/color"
-
-	"gonum.org/v1/plot/vg"
+	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
+	"nsysmem/render/plot/internal/canvas"
 )
 
 // bar is one column of the iterations panel: an iteration, or several that share the column.
 type bar struct {
-	first, last      *align.Iteration
-	n                int
-	low, high        int64 // bytes; of start and end levels
-	grow             bool  // ends above its start; for several, the last ends above the first's start
-	peak             int64
-	by               string // phase that set the peak
-	warmup, cut      bool
-	start, end, need int64
+	first, last *align.Iteration
+	n           int
+	start, end  int64  // bytes
+	low, high   int64  // bytes; of start and end levels
+	peak, need  int64  // bytes; the highest
+	by          string // phase that set the peak
+	warmup, cut bool   // all of them are warm-ups, are truncated
 }
 
 // bars gives each iteration a column, or, where there are more than columns, each column its iterations' lowest and
@@ -32,7 +32,8 @@ func (v *view) bars(its []*align.Iteration, columns int) []bar {
 	for i := 0; i < len(its); i += per {
 		group := its[i:min(i+per, len(its))]
 		b := bar{first: group[0], last: group[len(group)-1], n: len(group), warmup: true, cut: true}
-		first := v.use(&group[0].Use)
+		first := v.use(&b.first.Use)
+		b.start, b.end = first.Start, v.use(&b.last.Use).End
 		b.low, b.high, b.peak = first.Start, first.Start, first.Peak-1
 		for _, it := range group {
 			m := v.use(&it.Use)
@@ -43,220 +44,233 @@ func (v *view) bars(its []*align.Iteration, columns int) []bar {
 			}
 			b.warmup, b.cut = b.warmup && it.Warmup, b.cut && it.Truncated
 		}
-		b.start, b.end = first.Start, v.use(&b.last.Use).End
-		b.grow = b.end > b.start
 		out = append(out, b)
 	}
 	return out
 }
 
-// iterationsPanel is the panel of columns before it is drawn.
-type iterationsPanel struct {
-	head
+// look is how the bar's box looks.
+func (b *bar) look() boxLook { return boxLook{b.end > b.start, b.warmup, b.cut} }
+
+// odd says that a bar does not count as steady.
+func (b *bar) odd() bool { return b.warmup || b.cut }
+
+// columnsPanel is the panel of iterations: a column each, its bar from start to end level, its whisker up to the peak.
+type columnsPanel struct {
+	*scene
+	head      canvas.Heading
 	bars      []bar
-	per       int // iterations a column
-	low, high int64
+	low, high int64 // bytes
 }
 
-// newIterations prepares the panel for a width.
-func (pic *picture) newIterations(width vg.Length) iterationsPanel {
-	its := pic.view.its
-	columns := int((width - pic.pt(60)) / pic.pt(3))
-	bs := pic.view.bars(its, columns)
-
-	low, high := pic.view.use(&its[0].Use).Start, int64(0)
-	grows, shrinks, same, warm, cut, by := false, false, false, false, false, ""
-	warmBy := false
-	for _, b := range bs {
+// newColumns prepares the panel for a width.
+func newColumns(s *scene, c *canvas.Canvas, width canvas.Length) *columnsPanel {
+	const axis, narrowest = 60, 3 // points of the layout
+	its := s.view.its
+	p := &columnsPanel{scene: s, bars: s.view.bars(its, int((width-c.Pt(axis))/c.Pt(narrowest)))}
+	low, high := s.view.use(&its[0].Use).Start, int64(0)
+	for _, b := range p.bars {
 		low, high = min(low, b.low), max(high, b.high, b.peak)
-		if !b.warmup && !b.cut { // these have looks of their own
-			grows = grows || b.end > b.start
-			shrinks = shrinks || b.end < b.start
-		}
-		same = same || b.low == b.high
-		if b.need > 0 && (by == "" || by == align.OtherPhase || warmBy && !b.warmup) {
-			by, warmBy = b.by, b.warmup
-		}
-		warm, cut = warm || b.warmup, cut || b.cut
 	}
-	h := head{title: "Each iteration: " + pic.levelName() + " at start and end, and peak", shorter: []string{"Each iteration: start, end and peak", "Each iteration"}}
-	per := 1
-	if len(bs) < len(its) {
-		per = bs[0].n
-		h = head{title: fmt.Sprintf("Iterations, %d a column: %s, lowest to highest, and peak", per, pic.levelName()), shorter: []string{fmt.Sprintf("Iterations, %d a column", per)}}
+	p.low, p.high = canvas.ByteRange(low, high, true)
+	p.title()
+	p.head.Entries = p.entries()
+	return p
+}
+
+// grouped says that iterations share columns.
+func (p *columnsPanel) grouped() bool { return len(p.bars) < len(p.view.its) }
+
+// title makes the titles: what is drawn, of which iterations, and that the axis does not start at 0.
+func (p *columnsPanel) title() {
+	level := "level"
+	switch {
+	case p.view.level != "":
+		level = "allocated"
+	case p.track.Tensors != nil && p.track.Tensors.From == tensor.BySnapshot:
+		level = "device level"
+	}
+	p.head = canvas.Heading{Title: "Each iteration: " + level + " at start and end, and peak",
+		Shorter: []string{"Each iteration: start, end and peak", "Each iteration"}}
+	if p.grouped() {
+		per := p.bars[0].n
+		p.head = canvas.Heading{Title: fmt.Sprintf("Iterations, %d a column: %s, lowest to highest, and peak", per, level),
+			Shorter: []string{fmt.Sprintf("Iterations, %d a column", per)}}
 	}
 	part, full, brief := "", "", ""
-	if all := len(pic.track.Iterations); all > len(its) {
-		part = fmt.Sprintf("%d of %d", len(its), all)
+	if n, all := len(p.view.its), len(p.track.Iterations); all > n {
+		part = fmt.Sprintf("%d of %d", n, all)
 	}
-	low, high = byteRange(low, high, true)
-	if low > 0 {
+	if p.low > 0 {
 		full, brief = "axis does not start at 0", "axis not from 0"
 	}
 	switch {
 	case part != "" && full != "":
-		h.add(" ("+part+"; "+full+")", " ("+part+"; "+brief+")")
+		p.head.Add(" ("+part+"; "+full+")", " ("+part+"; "+brief+")")
 	case part+full != "":
-		h.add(" ("+part+full+")", " ("+part+brief+")")
+		p.head.Add(" ("+part+full+")", " ("+part+brief+")")
 	}
-
-	var entries []entry
-	sample := func(grow, warm, cut bool) func(x0, y0, x1, y1 vg.Length) {
-		return func(x0, y0, x1, y1 vg.Length) { pic.barBox(x0+pic.pt(4), y0, x1, y1, grow, warm, cut) }
-	}
-	if per == 1 {
-		if grows {
-			entries = append(entries, entry{"ends higher", sample(true, false, false)})
-		}
-		if shrinks {
-			entries = append(entries, entry{"ends lower", sample(false, false, false)})
-		}
-		if same {
-			entries = append(entries, entry{"ends as it starts", func(x0, y0, x1, y1 vg.Length) {
-				pic.line(pic.pt(2), ink, nil, vg.Point{X: x0 + pic.pt(3), Y: (y0 + y1) / 2}, vg.Point{X: x1, Y: (y0 + y1) / 2})
-			}})
-		}
-	} else {
-		entries = append(entries, entry{"start and end levels", sample(true, false, false)})
-	}
-	if by != "" {
-		entries = append(entries, entry{"peak, in the colour of its phase", func(x0, y0, x1, y1 vg.Length) {
-			c := pic.palette.color(by)
-			x := (x0 + x1) / 2
-			pic.line(pic.pt(2), c, nil, vg.Point{X: x, Y: y0}, vg.Point{X: x, Y: y1})
-			pic.line(pic.pt(2), c, nil, vg.Point{X: x - pic.pt(4), Y: y1}, vg.Point{X: x + pic.pt(4), Y: y1})
-		}})
-	}
-	if warm {
-		entries = append(entries, entry{"warm-up", sample(true, true, false)})
-	}
-	if cut {
-		entries = append(entries, entry{"truncated", sample(true, false, true)})
-	}
-	h.entries = entries
-	return iterationsPanel{h, bs, per, low, high}
 }
 
-// levelName is the level that the picture is about.
-func (pic *picture) levelName() string {
-	switch {
-	case pic.view.level != "":
-		return "allocated"
-	case pic.track.Tensors != nil && pic.track.Tensors.From == "snapshot":
-		return "device level"
+// entries name what is in the panel. Warm-ups and truncated iterations have looks of their own.
+func (p *columnsPanel) entries() (out canvas.Entries) {
+	grouped := p.grouped()
+	any := func(is func(b *bar) bool) bool {
+		return slices.ContainsFunc(p.bars, func(b bar) bool { return is(&b) })
 	}
-	return "level"
+	out.Add(!grouped && any(func(b *bar) bool { return !b.odd() && b.end > b.start }), "ends higher", boxLook{grow: true}.sample)
+	out.Add(!grouped && any(func(b *bar) bool { return !b.odd() && b.end < b.start }), "ends lower", boxLook{}.sample)
+	out.Add(!grouped && any(func(b *bar) bool { return b.low == b.high }), "ends as it starts", func(c *canvas.Canvas, r canvas.Rect) {
+		c.Horizontal(canvas.Pen{Width: 2, Color: canvas.Ink}, r.Mid().Y, r.X0+c.Pt(3), r.X1)
+	})
+	out.Add(grouped, "start and end levels", boxLook{grow: true}.sample)
+	by, warm := "", false // of the sample: a phase rather than none, of a steady iteration rather than of a warm-up
+	for i := range p.bars {
+		if b := &p.bars[i]; b.need > 0 && (by == "" || by == align.OtherPhase || warm && !b.warmup) {
+			by, warm = b.by, b.warmup
+		}
+	}
+	out.Add(by != "", "peak, in the colour of its phase", func(c *canvas.Canvas, r canvas.Rect) {
+		pen, x := canvas.Pen{Width: 2, Color: p.palette.color(by)}, r.Mid().X
+		c.Vertical(pen, x, r.Y0, r.Y1)
+		c.Horizontal(pen, r.Y1, x-c.Pt(4), x+c.Pt(4))
+	})
+	out.Add(any(func(b *bar) bool { return b.warmup }), "warm-up", boxLook{grow: true, warm: true}.sample)
+	out.Add(any(func(b *bar) bool { return b.cut }), "truncated", boxLook{grow: true, cut: true}.sample)
+	return out
 }
 
-// iterations draws a column per iteration: its bar from start to end level, its whisker up to the peak.
-func (pic *picture) iterations(panel iterationsPanel, x0, y0, x1, y1 vg.Length) {
-	its, bs, per := pic.view.its, panel.bars, panel.per
-	a := plotArea{low: panel.low, high: panel.high}
-	a.y0 = y0 + pic.pt(25)
-	a.y1 = max(y1, a.y0+pic.pt(15))
-	a.x0, a.x1 = x0+pic.yLabelWidth(a.low, a.high, a.y1-a.y0), x1-pic.pt(2)
-	pic.yAxis(a)
-	pic.outlineRect(a.x0, a.y0, a.x1, a.y1, pic.pt(0.7), frame)
+func (p *columnsPanel) heading() canvas.Heading { return p.head }
 
-	slot := (a.x1 - a.x0) / vg.Length(len(bs))
-	if most := pic.pt(60); slot > most { // two iterations are not two walls
-		slot = most
-	}
-	left := (a.x0 + a.x1 - slot*vg.Length(len(bs))) / 2
-	half := min(slot*0.34, pic.pt(14))
-	if per > 1 {
+// Of the columns of iterations, in points of the layout or as shares of a column's width.
+const (
+	widestSlot = 60 // two iterations are not two walls
+	barShare   = 0.34
+	widestHalf = 14
+)
+
+// draw draws a column per iteration, and numbers under them.
+func (p *columnsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
+	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Right: 2, Least: 15})
+	a.Low, a.High = p.low, p.high
+	a.X0 += c.ByteAxisWidth(a)
+	c.ByteAxis(a)
+	c.Frame(a)
+
+	n := canvas.Length(len(p.bars))
+	slot := min(a.W()/n, c.Pt(widestSlot))
+	left := (a.X0 + a.X1 - slot*n) / 2
+	half := min(slot*barShare, c.Pt(widestHalf))
+	if p.grouped() {
 		half = slot / 2
 	}
-	for i, b := range bs {
-		x := left + slot*(vg.Length(i)+0.5)
-		pic.bar(b, x, half, a)
+	for i := range p.bars {
+		p.bar(c, a, &p.bars[i], left+slot*(canvas.Length(i)+0.5), half)
 	}
 
 	// Numbers stand under the column that holds their iteration.
-	place := map[*align.Iteration]int{}
+	column := map[*align.Iteration]int{}
 	k := 0
-	for _, it := range its {
-		for k < len(bs)-1 && it != bs[k].first && bs[k].last.Start < it.Start {
+	for _, it := range p.view.its {
+		for k < len(p.bars)-1 && it != p.bars[k].first && p.bars[k].last.Start < it.Start {
 			k++
 		}
-		place[it] = k
+		column[it] = k
 	}
-	st := style{size: small, color: ink, align: 0.5}
-	pic.numbers(func(it *align.Iteration) (vg.Length, vg.Length) {
-		x := left + slot*vg.Length(place[it])
+	place := func(it *align.Iteration) (x0, x1 canvas.Length) {
+		x := left + slot*canvas.Length(column[it])
 		return x, x + slot
-	}, st, func(s string, x vg.Length, it *align.Iteration) {
-		pic.line(pic.pt(0.7), frame, nil, vg.Point{X: x, Y: a.y0}, vg.Point{X: x, Y: a.y0 - pic.pt(3)})
-		pic.text(s, x, a.y0-pic.pt(11.5), st)
+	}
+	numbers(c, p.view.its, place, func(s string, x canvas.Length, _ *align.Iteration) {
+		c.Mark(a, x)
+		c.Count(a, s, x)
 	})
-	name := pic.word
-	if pic.track.IterationsFrom.Inferred() {
+	name := p.word
+	if p.track.IterationsFrom.Inferred() {
 		name += " (inferred from GPU work)"
 	}
-	pic.text(pic.fit(name, st, a.x1-a.x0), (a.x0+a.x1)/2, a.y0-pic.pt(22.5), st)
+	c.AxisTitle(a, c.Fit(name, canvas.Small, a.W()))
 }
+
+// Of bars, in points of the layout or as shares.
+const (
+	thinnest  = 1.6  // a bar that is lower is drawn as a line
+	oddTint   = 0.45 // how much of the colour of a warm-up's peak is white
+	bandWhite = 0.55 // and of the band between levels and peaks
+	seam      = 0.7  // half the height of the lines of a band
+	whisker   = 2.4
+	capShare  = 0.75 // of the bar's width that the end of a whisker has
+)
 
 // bar draws one column centred on x.
-func (pic *picture) bar(b bar, x, half vg.Length, a plotArea) {
-	yl, yh, yp := a.y(b.low), a.y(b.high), a.y(b.peak)
-	c := pic.palette.color(b.by)
-	if b.warmup || b.cut {
-		c = mix(c, white, 0.45)
+func (p *columnsPanel) bar(c *canvas.Canvas, a canvas.Area, b *bar, x, half canvas.Length) {
+	low, high, peak := a.Y(b.low), a.Y(b.high), a.Y(b.peak)
+	colour := p.palette.color(b.by)
+	if b.odd() {
+		colour = canvas.Mix(colour, canvas.White, oddTint)
 	}
+	box := canvas.Rect{X0: x - half, Y0: low, X1: x + half, Y1: high}
 	if b.n > 1 { // columns join to a band
-		right := x + half + pic.pixel/2 // over the seam
-		pic.fill(x-half, yl, right, yp, mix(c, white, 0.55))
-		pic.fill(x-half, yp-pic.pt(0.7), right, yp+pic.pt(0.7), c)
-		pic.fill(x-half, yl-pic.pt(0.7), right, max(yh, yl+pic.pt(0.7)), barColor)
+		box.X1 += c.Pixel / 2 // over the seam
+		part := func(look color.RGBA, y0, y1 canvas.Length) {
+			c.Fill(look, canvas.Rect{X0: box.X0, Y0: y0, X1: box.X1, Y1: y1})
+		}
+		part(canvas.Mix(colour, canvas.White, bandWhite), low, peak)
+		part(colour, peak-c.Pt(seam), peak+c.Pt(seam))
+		part(barColor, low-c.Pt(seam), max(high, low+c.Pt(seam)))
 		return
 	}
-	if yh-yl < pic.pt(1.6) { // equal, or too close to be seen
-		mid := (yl + yh) / 2
-		mark := ink
-		if b.warmup || b.cut {
-			mark = frame
+	thin := box.H() < c.Pt(thinnest) // equal, or too close to be seen
+	if thin {
+		pen := canvas.Pen{Width: 2, Color: canvas.Ink}
+		if b.odd() {
+			pen.Color = canvas.Edge
 		}
-		pic.line(pic.pt(2), mark, nil, vg.Point{X: x - half, Y: mid}, vg.Point{X: x + half, Y: mid})
+		c.Horizontal(pen, box.Mid().Y, box.X0, box.X1)
 	} else {
-		pic.barBox(x-half, yl, x+half, yh, b.grow, b.warmup, b.cut)
+		b.look().draw(c, box)
 	}
 	// The whisker lies over the bar: where an iteration only grows, its peak is its end, and the phase is still to be seen.
-	if ys := a.y(b.start); b.need > 0 && yp > ys {
-		wide := min(pic.pt(2.4), half)
-		capHalf := half * 0.75
-		if yh-yl >= pic.pt(1.6) {
-			pic.line(wide+pic.pt(1.6), white, nil, vg.Point{X: x, Y: ys}, vg.Point{X: x, Y: yp})
+	if foot := a.Y(b.start); b.need > 0 && peak > foot {
+		pen := canvas.Pen{Width: min(whisker, c.Points(half)), Color: colour}
+		if !thin {
+			c.Vertical(canvas.Pen{Width: pen.Width + 1.6, Color: canvas.White}, x, foot, peak)
 		}
-		pic.line(wide, c, nil, vg.Point{X: x, Y: ys}, vg.Point{X: x, Y: yp})
-		pic.line(min(wide, pic.pt(2)), c, nil, vg.Point{X: x - capHalf, Y: yp}, vg.Point{X: x + capHalf, Y: yp})
+		c.Vertical(pen, x, foot, peak)
+		pen.Width = min(pen.Width, 2)
+		c.Horizontal(pen, peak, x-half*capShare, x+half*capShare)
 	}
 }
 
-// barColor is the colour of a steady iteration's bar.
-var barColor = color.RGBA{0x55, 0x5B, 0x63, 0xFF}
+// Colours of bars.
+var (
+	barColor  = color.RGBA{0x55, 0x5B, 0x63, 0xFF} // of a steady iteration
+	warmColor = color.RGBA{0xD9, 0xDC, 0xE0, 0xFF}
+)
 
-// barBox draws the bar of an iteration: full where it ends above its start, hollow where below; light for a warm-up,
-// hatched where truncated.
-func (pic *picture) barBox(x0, y0, x1, y1 vg.Length, grow, warm, cut bool) {
-	c, edge := barColor, barColor
-	if !grow {
-		c = white
+// A boxLook is how the bar of an iteration looks: full where it ends above its start, hollow where below; light for a
+// warm-up, hatched where truncated.
+type boxLook struct{ grow, warm, cut bool }
+
+func (l boxLook) draw(c *canvas.Canvas, r canvas.Rect) {
+	fill, edge := barColor, barColor
+	if l.warm {
+		fill, edge = warmColor, canvas.Edge
 	}
-	if warm {
-		c = color.RGBA{0xD9, 0xDC, 0xE0, 0xFF}
-		if !grow {
-			c = white
-		}
-		edge = frame
+	if l.cut || !l.grow {
+		fill = canvas.White
 	}
-	if cut {
-		c = white
+	c.Fill(fill, r)
+	if l.cut {
+		c.Hatch(canvas.Faint, r)
 	}
-	pic.fill(x0, y0, x1, y1, c)
-	if cut {
-		pic.hatch(x0, y0, x1, y1, faint)
+	if r.W() > c.Pt(2) {
+		c.Outline(canvas.Pen{Width: 0.8, Color: edge}, r)
 	}
-	if x1-x0 > pic.pt(2) {
-		pic.outlineRect(x0, y0, x1, y1, pic.pt(0.8), edge)
-	}
+}
+
+// sample draws the look in a legend.
+func (l boxLook) sample(c *canvas.Canvas, r canvas.Rect) {
+	r.X0 += c.Pt(4)
+	l.draw(c, r)
 }

@@ -52,6 +52,7 @@ func drawExport(t *testing.T, file, format string, o Options) map[string][]byte 
 
 // TestLookReal draws the exports that match the pattern in NSYSMEM_LOOK_REPORTS.
 func TestLookReal(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("NSYSMEM_LOOK")
 	files, err := filepath.Glob(os.Getenv("NSYSMEM_LOOK_REPORTS"))
 	if err != nil || dir == "" || len(files) == 0 {
@@ -71,6 +72,7 @@ func TestLookReal(t *testing.T) {
 
 // TestLook writes pictures to look at into the folder that NSYSMEM_LOOK names.
 func TestLook(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("NSYSMEM_LOOK")
 	if dir == "" {
 		t.Skip("set NSYSMEM_LOOK to a folder to get pictures to look at")

@@ -15,6 +15,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/render/plot/internal/canvas"
 )
 
 // render draws s and fails the test where that fails.
@@ -73,6 +74,7 @@ func hasText(t *testing.T, svg []byte, want string) bool {
 }
 
 func TestSaysWhatTheEyeShouldFind(t *testing.T) {
+	t.Parallel()
 	s := stopped()
 	svg, _ := render(t, s, "svg", Options{})
 	for _, want := range []string{
@@ -93,11 +95,12 @@ func TestSaysWhatTheEyeShouldFind(t *testing.T) {
 }
 
 func TestColours(t *testing.T) {
+	t.Parallel()
 	img := decode(t, first(render(t, stopped(), "png", Options{})))
 	if b := img.Bounds(); b.Dx() != 1600 || b.Dy() != 1000 {
 		t.Errorf("picture is %dx%d, want 1600x1000", b.Dx(), b.Dy())
 	}
-	for name, c := range map[string]color.RGBA{"forward": blue, "backward": orange, "optimizer": green, "data": yellow} {
+	for name, c := range map[string]color.RGBA{"forward": canvas.Blue, "backward": canvas.Orange, "optimizer": canvas.Green, "data": canvas.Yellow} {
 		if n := count(img, c); n < 500 {
 			t.Errorf("%d pixels in the colour of %s", n, name)
 		}
@@ -115,6 +118,7 @@ func first[A, B any](a A, _ B) A { return a }
 
 // TestColumnsKeepExtremes puts one short peak among many events: its pixel column must show it.
 func TestColumnsKeepExtremes(t *testing.T) {
+	t.Parallel()
 	c := align.Curve{Kind: "device", From: 0, To: 1_000_000}
 	level := int64(0)
 	for i := range int64(100_000) {
@@ -127,7 +131,7 @@ func TestColumnsKeepExtremes(t *testing.T) {
 		}
 		c.Points = append(c.Points, align.Point{Time: i * 10, Low: level, High: level, Last: level})
 	}
-	s := newStairs(c, linear(0, 1_000_000), 500)
+	s := newStairs(&c, canvas.Linear(0, 1_000_000), 500)
 	if s.high != 5000 || s.columns[350].high != 5000 || s.topColumn() != 350 {
 		t.Errorf("peak of 5000 at column 350: high %d, column %d, top column %d", s.high, s.columns[350].high, s.topColumn())
 	}
@@ -147,6 +151,7 @@ func TestColumnsKeepExtremes(t *testing.T) {
 // TestPeakIsOnThePicture draws a spike of a microsecond in the middle of ten seconds: one column of the picture must hold
 // a line up to the top, where the spike is.
 func TestPeakIsOnThePicture(t *testing.T) {
+	t.Parallel()
 	s := newSynth("spike.sqlite")
 	s.add("device", 0, mib)
 	s.add("device", 5_000*ms, 1024*mib)
@@ -177,6 +182,7 @@ func TestPeakIsOnThePicture(t *testing.T) {
 }
 
 func TestEdgeCases(t *testing.T) {
+	t.Parallel()
 	empty := newSynth("empty.sqlite").finish()
 
 	one := newSynth("one.sqlite")
@@ -285,13 +291,18 @@ func TestEdgeCases(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			c.o.noScan = true
-			if c.o.Size == (Size{}) {
-				c.o.Size = Size{W: 800, H: 500} // quicker
+			pixels := c.o
+			if c.o.Size == (Size{}) { // quicker: small, and its pixels twice as large
+				c.o.Size = Size{W: 800, H: 500}
+				if pixels.Size = c.o.Size; c.o.DPI == 0 {
+					pixels.Size, pixels.DPI = Size{W: 400, H: 250}, 50
+				}
 			}
-			img := decode(t, first(render(t, c.s, "png", c.o)))
+			img := decode(t, first(render(t, c.s, "png", pixels)))
 			b := img.Bounds()
-			if blank := count(img, white); blank == b.Dx()*b.Dy() || blank == 0 {
+			if blank := count(img, canvas.White); blank == b.Dx()*b.Dy() || blank == 0 {
 				t.Error("nothing is drawn")
 			}
 			svg := first(render(t, c.s, "svg", c.o))
@@ -321,6 +332,7 @@ func TestEdgeCases(t *testing.T) {
 }
 
 func TestHostileText(t *testing.T) {
+	t.Parallel()
 	s := training("a<b>&\"'.sqlite", 2, 0)
 	s.track.Process = "<script>alert(1)</script>\x00\x1b[31m\u202e"
 	s.track.IterationsFrom.Why = "bytes \xff\xfe, <b> & ]]> style=\"font-family:Liberation Sans;"
@@ -336,8 +348,10 @@ func TestHostileText(t *testing.T) {
 }
 
 func TestSameEveryTime(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"png", "svg", "pdf"} {
-		a, b := first(render(t, stopped(), format, Options{})), first(render(t, stopped(), format, Options{}))
+		o := Options{Size: Size{W: 800, H: 500}}
+		a, b := first(render(t, stopped(), format, o)), first(render(t, stopped(), format, o))
 		if !bytes.Equal(a, b) {
 			t.Errorf("two %s of one report differ", format)
 		}
@@ -345,6 +359,7 @@ func TestSameEveryTime(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	s := stopped()
 	none := newSynth("none.sqlite").finish()
 	font := filepath.Join(t.TempDir(), "font.ttf")
@@ -392,8 +407,9 @@ func TestErrors(t *testing.T) {
 }
 
 func TestParseSize(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]Size{
-		"1600x1000": {1600, 1000, ""}, "40x25cm": {40, 25, "cm"}, " 16 x 10 in ": {16, 10, "in"}, "20.5x10.25cm": {20.5, 10.25, "cm"},
+		"1600x1000": {W: 1600, H: 1000}, "40x25cm": {W: 40, H: 25, Unit: "cm"}, " 16 x 10 in ": {W: 16, H: 10, Unit: "in"}, "20.5x10.25cm": {W: 20.5, H: 10.25, Unit: "cm"},
 	} {
 		if got, err := ParseSize(strings.TrimSpace(in)); err != nil || got != want {
 			t.Errorf("ParseSize(%q) = %v, %v", in, got, err)
@@ -404,16 +420,17 @@ func TestParseSize(t *testing.T) {
 			t.Errorf("ParseSize(%q) = %v", in, got)
 		}
 	}
-	l, err := newLayout(Options{Size: Size{W: 16, H: 10, Unit: "in"}, DPI: 100})
-	if err != nil || l.columns != 1600 {
-		t.Errorf("16 in at 100 dpi are %d px, %v", l.columns, err)
+	o := Options{Size: Size{W: 16, H: 10, Unit: "in"}, DPI: 100}
+	if sheet, err := o.sheet(); err != nil || sheet.Columns != 1600 {
+		t.Errorf("16 in at 100 dpi are %d px, %v", sheet.Columns, err)
 	}
 }
 
 func TestPalette(t *testing.T) {
+	t.Parallel()
 	whole := training("x.sqlite", 5, 0)
 	p := newPalette(whole.track)
-	if p.color("forward") != blue || p.color("backward") != orange || p.color("optimizer") != green || p.color("data") != yellow {
+	if p.color("forward") != canvas.Blue || p.color("backward") != canvas.Orange || p.color("optimizer") != canvas.Green || p.color("data") != canvas.Yellow {
 		t.Error("well-known phases do not have their colours")
 	}
 	if p.color(align.OtherPhase) != other {
@@ -427,64 +444,43 @@ func TestPalette(t *testing.T) {
 	if q.parent("a/b/c") != "a/b" || q.top["a/b/c"] != "a/b" {
 		t.Error("a slash within a name is taken for nesting")
 	}
-	if q.color("Forward") != blue || q.color("z") == q.color("a/b") {
+	if q.color("Forward") != canvas.Blue || q.color("z") == q.color("a/b") {
 		t.Error("colours are shared")
 	}
 }
 
 func TestTimeScale(t *testing.T) {
+	t.Parallel()
 	s := training("x.sqlite", 6, 0)
 	var its []*align.Iteration
 	for i := range s.track.Iterations {
 		its = append(its, &s.track.Iterations[i])
 	}
-	if ts := newTimeScale(9_000*ms, 15_000*ms, its); ts.squeezed {
+	if ts := scaleOf(9_000*ms, 15_000*ms, its); ts.Squeezed {
 		t.Error("iterations that can be told apart are squeezed")
 	}
-	ts := newTimeScale(0, 900_000*ms, its)
-	if !ts.squeezed {
+	ts := scaleOf(0, 900_000*ms, its)
+	if !ts.Squeezed {
 		t.Fatal("iterations in 1/200 of the time are not told apart")
 	}
 	last := -1.0
 	for at := int64(0); at <= 900_000*ms; at += 50 * ms {
-		f := ts.frac(at)
+		f := ts.Frac(at)
 		if f < last || f < 0 || f > 1 {
 			t.Fatalf("time runs backwards at %d: %g after %g", at, f, last)
 		}
 		last = f
 	}
-	if ts.frac(0) != 0 || ts.frac(900_000*ms) != 1 {
+	if ts.Frac(0) != 0 || ts.Frac(900_000*ms) != 1 {
 		t.Error("the ends are not at the ends")
 	}
-	if w := ts.frac(its[3].End) - ts.frac(its[3].Start); w < 0.08 {
+	if w := ts.Frac(its[3].End) - ts.Frac(its[3].Start); w < 0.08 {
 		t.Errorf("an iteration of 6 has %g of the width", w)
 	}
 }
 
-func TestByteTicks(t *testing.T) {
-	for _, c := range []struct {
-		lo, hi int64
-		want   string
-	}{
-		{0, 1700 * mib, "0 0.25 GiB 0.5 GiB 0.75 GiB 1 GiB 1.25 GiB 1.5 GiB"},
-		{0, 140 << 30, "0 32 GiB 64 GiB 96 GiB 128 GiB"},
-		{0, 3, "0 1 B 2 B 3 B"},
-		{1000 * mib, 1100 * mib, "1008 MiB 1024 MiB 1040 MiB 1056 MiB 1072 MiB 1088 MiB"},
-	} {
-		var got []string
-		for _, tick := range byteTicks(c.lo, c.hi, 8) {
-			got = append(got, tick.Label)
-		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("ticks of %d to %d: %v, want %s", c.lo, c.hi, got, c.want)
-		}
-	}
-	for _, hi := range []int64{0, 1, 1 << 62, 9e18} { // must end
-		byteTicks(0, hi, 5)
-	}
-}
-
 func TestBars(t *testing.T) {
+	t.Parallel()
 	s := training("x.sqlite", 100, mib)
 	var its []*align.Iteration
 	for i := range s.track.Iterations {
@@ -524,6 +520,7 @@ func BenchmarkWrite(b *testing.B) {
 
 // TestRealExports draws the exports in testdata as the command does.
 func TestRealExports(t *testing.T) {
+	t.Parallel()
 	for file, want := range map[string][]string{
 		"cnn_default": {"468.31 MiB", "in iteration 0, phase optimizer", "Steady iterations (1–7)", "NVIDIA H200", "flat at 468.31 MiB"},
 		"cpp_mem":     {"145.98 MiB", "NVTX domain solver", "Managed memory peaks at 8 MiB", "managed", "pinned host", "pool size", "pool in use"},

@@ -10,6 +10,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
@@ -32,6 +33,7 @@ func steps(keep ...int64) *synth {
 
 // TestGrowthSaysSteps: a median of what iterations keep hides one that keeps something for good.
 func TestGrowthSaysSteps(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		keep []int64
 		want string
@@ -55,6 +57,7 @@ func TestGrowthSaysSteps(t *testing.T) {
 
 // TestTypicalIteration: the one enlarged keeps what most do, though another's need is the median.
 func TestTypicalIteration(t *testing.T) {
+	t.Parallel()
 	svg, _ := render(t, steps(0, 0, 1*mib, 0, 0, 0), "svg", Options{})
 	if !hasText(t, svg, "(typical of 5 steady)") || hasText(t, svg, "Iteration 2 enlarged") {
 		t.Error("the iteration that keeps something is enlarged, or no reason is given")
@@ -63,6 +66,7 @@ func TestTypicalIteration(t *testing.T) {
 
 // TestInView: where a part is shown, the label names the highest level of that part and its place, the caption both.
 func TestInView(t *testing.T) {
+	t.Parallel()
 	s := steps(0, 20*mib, -20*mib, 0, 0, 0)
 	for _, c := range []struct {
 		o    Options
@@ -97,6 +101,7 @@ func TestInView(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
+	t.Parallel()
 	its := []*align.Iteration{{Index: 3}, {Index: 4}, {Index: 7}}
 	for want, c := range map[string][2]int{"": {3, 4}, "5–6": {3, 7}, "1–2": {1, 4}, "2, 5–6, 8–20": {2, 20}} {
 		var in []*align.Iteration
@@ -113,6 +118,7 @@ func TestMissing(t *testing.T) {
 
 // TestOwnWarnings: a picture tells of its own process and of the report, not of others.
 func TestOwnWarnings(t *testing.T) {
+	t.Parallel()
 	s := training("cnn.sqlite", 4, 0)
 	pid, device := s.track.PID, s.track.Device
 	s.rep.Warnings = []findings.Warning{
@@ -137,6 +143,7 @@ func TestOwnWarnings(t *testing.T) {
 
 // TestLegendOfWhatIsDrawn: no colour is explained that is not in the picture.
 func TestLegendOfWhatIsDrawn(t *testing.T) {
+	t.Parallel()
 	s := newSynth("ranges.sqlite")
 	s.add("device", 10*ms, mib)
 	s.track.Ranges = []align.RangeUse{{Name: "many calls", Calls: 60, Start: ms, End: 19 * ms}, {Name: "load", Calls: 1, Start: 5 * ms, End: 15 * ms}}
@@ -152,6 +159,7 @@ func TestLegendOfWhatIsDrawn(t *testing.T) {
 
 // TestShorterTitles: a narrow panel's title says less rather than being cut.
 func TestShorterTitles(t *testing.T) {
+	t.Parallel()
 	s := steps(0, 0, 0, 0)
 	for _, w := range []float64{1600, 900, 700, 500} {
 		svg, _ := render(t, s, "svg", Options{Size: Size{W: w, H: 600}, DPI: 100})
@@ -159,20 +167,12 @@ func TestShorterTitles(t *testing.T) {
 			t.Errorf("%g: a title is missing or cut", w)
 		}
 	}
-	h := head{title: "A long title"}
-	h.shorter = []string{"A title"}
-	h.add(" (axis does not start at 0)", " (cut)")
-	if h.title != "A long title (axis does not start at 0)" || strings.Join(h.shorter, "|") != "A long title (cut)|A title (cut)" {
-		t.Errorf("%+v", h)
-	}
 }
 
 func TestWords(t *testing.T) {
-	if got := strings.Join(wordsOf("it holds 3 MiB (22.5 %), at 4 ms."), "|"); got != "it|holds|3 MiB|(22.5 %),|at|4 ms." {
-		t.Error(got)
-	}
+	t.Parallel()
 	for s, want := range map[string]string{"short": "short", "one two, three four five": "one two …", "abcdefghijklmnopqrstuvwxyz": "abcdefghij …"} {
-		if got := short2(s, 12); got != want {
+		if got := brief(s, 12); got != want {
 			t.Errorf("%q is cut to %q, want %q", s, got, want)
 		}
 	}
@@ -181,23 +181,9 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestAxisAndClockAgree: a time in a sentence has the unit of the axis and is finer than its marks.
-func TestAxisAndClockAgree(t *testing.T) {
-	for _, c := range []struct {
-		from, to int64
-		unit     string
-		title    string
-	}{
-		{470 * ms, 520 * ms, "ms", "time (ms) x"},
-		{11_620 * ms, 11_690 * ms, "s", "time (s) x"},
-		{0, 1_370_000, "ms", "time (ms) x"},
-		{11_684*ms + 123_456, 11_684*ms + 223_456, "µs", "time (µs) after 11.6841 s"},
-	} {
-		a := newTimeAxis(c.from, c.to, 0, 0, 10)
-		if a.unit != c.unit || a.title("x") != c.title || len(a.ticks) < 4 {
-			t.Errorf("%d to %d: %+v, %q", c.from, c.to, a, a.title("x"))
-		}
-	}
+// TestClock: a time in a sentence has the unit of the axis and is finer than its marks.
+func TestClock(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		ns, step int64
 		unit     string
@@ -227,6 +213,7 @@ func said(t *testing.T, svg []byte) string {
 
 // TestPeaksThatRise: a level that comes back each time may yet come higher.
 func TestPeaksThatRise(t *testing.T) {
+	t.Parallel()
 	hills := func(heights ...int64) *synth {
 		s := newSynth("hills.sqlite")
 		s.add("device", 1*ms, 100*mib)
@@ -259,6 +246,7 @@ func TestPeaksThatRise(t *testing.T) {
 
 // TestFindingsInShort: all findings are there, and the cure that one of them has.
 func TestFindingsInShort(t *testing.T) {
+	t.Parallel()
 	s := steps(0, 0, 0)
 	long := strings.Repeat("that is so, ", 40)
 	s.rep.Findings = []findings.Finding{
@@ -289,6 +277,7 @@ func TestFindingsInShort(t *testing.T) {
 
 // TestFailedLevel: where allocations failed, the caption says how much was live then, and what the report makes of it.
 func TestFailedLevel(t *testing.T) {
+	t.Parallel()
 	s := steps(0, 0, 8*mib, 0)
 	s.track.Failed = []align.FailedAlloc{
 		{Time: 23 * ms, Call: "cudaMalloc", Return: 2, Iteration: 1, Phase: "forward"},
@@ -309,6 +298,7 @@ func TestFailedLevel(t *testing.T) {
 
 // TestWord: iterations are called what the program calls them.
 func TestWord(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ names, want string }{
 		{"iteration 0,iteration 1", "iteration"}, {"step 0,step 1", "step"}, {"request#07,request#08", "request"},
 		{"ProfilerStep#10,ProfilerStep#11", "ProfilerStep"}, {"train_step_3,train_step_4", "train_step"}, {"Epoch 1 step 10,Epoch 1 step 11", "Epoch 1 step"},
@@ -345,6 +335,7 @@ func TestWord(t *testing.T) {
 
 // TestAmong: a process is not mistaken for a device.
 func TestAmong(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		tracks [][2]int64
 		want   string
@@ -358,7 +349,7 @@ func TestAmong(t *testing.T) {
 		for _, tr := range c.tracks {
 			rep.Tracks = append(rep.Tracks, &align.Track{PID: tr[0], Device: tr[1]})
 		}
-		pic := &picture{rep: rep, track: rep.Tracks[len(rep.Tracks)-1]}
+		pic := &scene{rep: rep, names: names{track: rep.Tracks[len(rep.Tracks)-1]}}
 		if got := pic.among(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.tracks, got, c.want)
 		}
@@ -367,21 +358,22 @@ func TestAmong(t *testing.T) {
 
 // TestTakers: of several that took as much none is said to be the one that took most.
 func TestTakers(t *testing.T) {
-	pic := &picture{track: &align.Track{Iterations: []align.Iteration{{Index: 0}, {Index: 1}}}, word: "step"}
-	took := func(call string, it int, phase string, n int64) align.Taker {
-		return align.Taker{Call: call, Iteration: it, Phase: phase, Blocks: 1, Bytes: n}
+	t.Parallel()
+	n := &names{track: &align.Track{Iterations: []align.Iteration{{Index: 0}, {Index: 1}}}, word: "step"}
+	took := func(call string, it int, phase string, n int64) tensor.Taker {
+		return tensor.Taker{Call: call, Iteration: it, Phase: phase, Blocks: 1, Bytes: n}
 	}
 	for _, c := range []struct {
-		takers []align.Taker
+		takers []tensor.Taker
 		want   string
 	}{
 		{nil, "."},
-		{[]align.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 0, "backward", 80)}, ", most by cudaMalloc in step 0, phase forward."},
-		{[]align.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 0, "backward", 81)}, ", most by cudaMalloc in step 0: 90 B in phase forward, 81 B in phase backward."},
-		{[]align.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 1, "", 90), took("cudaMalloc", -1, "init", 9)}, ", most by cudaMalloc: 90 B in step 0, phase forward, 90 B in step 1."},
-		{[]align.Taker{took("cudaMalloc", 0, "forward", 90), took("cuMemCreate", -1, "init", 90)}, ", most: 90 B by cudaMalloc in step 0, phase forward, 90 B by cuMemCreate in range init."},
+		{[]tensor.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 0, "backward", 80)}, ", most by cudaMalloc in step 0, phase forward."},
+		{[]tensor.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 0, "backward", 81)}, ", most by cudaMalloc in step 0: 90 B in phase forward, 81 B in phase backward."},
+		{[]tensor.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 1, "", 90), took("cudaMalloc", -1, "init", 9)}, ", most by cudaMalloc: 90 B in step 0, phase forward, 90 B in step 1."},
+		{[]tensor.Taker{took("cudaMalloc", 0, "forward", 90), took("cuMemCreate", -1, "init", 90)}, ", most: 90 B by cudaMalloc in step 0, phase forward, 90 B by cuMemCreate in range init."},
 	} {
-		if got := pic.outsideText(&align.Outside{Bytes: 180, Peak: 180, Takers: c.takers}); got != "Outside PyTorch: 180 B"+c.want {
+		if got := n.outside(&tensor.Outside{Bytes: 180, Peak: 180, Takers: c.takers}); got != "Outside PyTorch: 180 B"+c.want {
 			t.Errorf("%v: %q, want %q", c.takers, got, c.want)
 		}
 	}
@@ -389,34 +381,35 @@ func TestTakers(t *testing.T) {
 
 // TestStuck: of an expandable segment whole pages go back, of others nothing while a block of theirs is live.
 func TestStuck(t *testing.T) {
-	blocks := func(addr uint64, sizes ...int64) (out []align.MapBlock) { // in MiB; negative for free ones
+	t.Parallel()
+	blocks := func(addr uint64, sizes ...int64) (out []tensor.MapBlock) { // in MiB; negative for free ones
 		for _, n := range sizes {
-			b := align.MapBlock{Addr: addr, Size: max(n, -n) * mib, Block: -1}
-			if b.State = align.BlockLive; n < 0 {
-				b.State = align.BlockFree
+			b := tensor.MapBlock{Addr: addr, Size: max(n, -n) * mib, Block: -1}
+			if b.State = tensor.BlockLive; n < 0 {
+				b.State = tensor.BlockFree
 			}
 			addr += uint64(b.Size)
 			out = append(out, b)
 		}
 		return out
 	}
-	large := align.MapSegment{Addr: 1 << 30, Size: 100 * mib, Expandable: true, Blocks: blocks(1<<30, 15, -30, 15, -40)} // 20 to 40 and 60 to 100
-	small := align.MapSegment{Addr: 1 << 40, Size: 10 * mib, Expandable: true, Small: true, Blocks: blocks(1<<40, 1, -4, 5)}
-	fixed := align.MapSegment{Addr: 1 << 50, Size: 20 * mib, Blocks: blocks(1<<50, -10, 10)}
-	empty := align.MapSegment{Addr: 1 << 51, Size: 20 * mib, Blocks: blocks(1<<51, -20)}
+	large := tensor.MapSegment{Addr: 1 << 30, Size: 100 * mib, Expandable: true, Blocks: blocks(1<<30, 15, -30, 15, -40)} // 20 to 40 and 60 to 100
+	small := tensor.MapSegment{Addr: 1 << 40, Size: 10 * mib, Expandable: true, Small: true, Blocks: blocks(1<<40, 1, -4, 5)}
+	fixed := tensor.MapSegment{Addr: 1 << 50, Size: 20 * mib, Blocks: blocks(1<<50, -10, 10)}
+	empty := tensor.MapSegment{Addr: 1 << 51, Size: 20 * mib, Blocks: blocks(1<<51, -20)}
 	for _, c := range []struct {
-		segments []align.MapSegment
+		segments []tensor.MapSegment
 		stuck    int64
 		want     string
 	}{
-		{[]align.MapSegment{large}, 10, "10 MiB share a page with live blocks and cannot go back to the driver; 60 MiB are whole pages, which can"},
-		{[]align.MapSegment{small}, 2, "2 MiB share a page with live blocks and cannot go back to the driver; 2 MiB are whole pages"},
-		{[]align.MapSegment{fixed, empty}, 10, "10 MiB lie beside live blocks, so that they cannot go back"},
-		{[]align.MapSegment{fixed, large}, 20, "20 MiB share a segment, or a page of an expandable one, with live blocks"},
-		{[]align.MapSegment{empty}, 0, ""},
+		{[]tensor.MapSegment{large}, 10, "10 MiB share a page with live blocks and cannot go back to the driver; 60 MiB are whole pages, which can"},
+		{[]tensor.MapSegment{small}, 2, "2 MiB share a page with live blocks and cannot go back to the driver; 2 MiB are whole pages"},
+		{[]tensor.MapSegment{fixed, empty}, 10, "10 MiB lie beside live blocks, so that they cannot go back"},
+		{[]tensor.MapSegment{fixed, large}, 20, "20 MiB share a segment, or a page of an expandable one, with live blocks"},
+		{[]tensor.MapSegment{empty}, 0, ""},
 	} {
 		m := &segmentMap{segments: c.segments}
-		m.count(&source{})
+		m.count(&stack{})
 		if got := m.stuckText(); m.stuck != c.stuck*mib || !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("stuck %d MiB, %q, want %d, %q", m.stuck/mib, got, c.stuck, c.want)
 		}
@@ -425,6 +418,7 @@ func TestStuck(t *testing.T) {
 
 // TestMiddle: the lower of two is not called their median.
 func TestMiddle(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		runs []int
 		want string

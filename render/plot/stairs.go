@@ -2,160 +2,171 @@ package plot
 
 import (
 	"image/color"
+	"slices"
 
 	"nsysmem/align"
-
-	"gonum.org/v1/plot/vg"
+	"nsysmem/render/plot/internal/canvas"
 )
 
 // column is what a curve does within one pixel column.
 type column struct {
 	any             bool // whether the level changes in it
-	low, high, last int64
+	before          int64
+	low, high, last int64 // of the changes; before where there are none
 }
 
 // stairs is a curve brought to pixel columns. However many events fall into a column, its lowest and highest level stay.
 type stairs struct {
-	kind    align.LevelKind
-	before  int64 // level at the left edge
-	columns []column
-	low     int64 // lowest level in view
-	high    int64 // highest level in view
+	kind      align.LevelKind
+	before    int64 // level at the left edge
+	columns   []column
+	low, high int64 // lowest and highest level in view
 }
 
-// newStairs brings the part of c that ts shows to n columns.
-func newStairs(c align.Curve, ts timeScale, n int) stairs {
-	s := stairs{kind: c.Kind, before: c.Before, columns: make([]column, max(n, 1))}
-	from, to := ts.segments[0].from, ts.segments[len(ts.segments)-1].to
-	first := 0
-	for ; first < len(c.Points) && c.Points[first].Time < from; first++ {
-		s.before = c.Points[first].Last
+// newStairs brings the part of c that a scale shows to n columns.
+func newStairs(c *align.Curve, scale canvas.Scale, n int) *stairs {
+	s := &stairs{kind: c.Kind, before: c.Before, columns: make([]column, max(n, 1))}
+	from, to := scale.Ends()
+	points := c.Points
+	for ; len(points) > 0 && points[0].Time < from; points = points[1:] {
+		s.before = points[0].Last
 	}
 	s.low, s.high = s.before, s.before
-	for _, pt := range c.Points[first:] {
+	for _, pt := range points {
 		if pt.Time > to {
 			break
 		}
-		i := min(int(ts.frac(pt.Time)*float64(len(s.columns))), len(s.columns)-1)
+		col := &s.columns[scale.Column(pt.Time, len(s.columns))]
+		if !col.any {
+			*col = column{any: true, low: pt.Low, high: pt.High}
+		}
+		col.low, col.high, col.last = min(col.low, pt.Low), max(col.high, pt.High), pt.Last
+		s.low, s.high = min(s.low, pt.Low), max(s.high, pt.High)
+	}
+	level := s.before
+	for i := range s.columns {
 		col := &s.columns[i]
 		if !col.any {
-			*col = column{true, pt.Low, pt.High, pt.Last}
-		} else {
-			col.low, col.high, col.last = min(col.low, pt.Low), max(col.high, pt.High), pt.Last
+			col.low, col.high, col.last = level, level, level
 		}
-		s.low, s.high = min(s.low, pt.Low), max(s.high, pt.High)
+		col.before = level
+		level = col.last
 	}
 	return s
 }
 
-// at is the level at the end of column i, and the highest within it.
-func (s stairs) at(i int) (last, high int64) {
-	last = s.before
-	high = last
-	for k := 0; k <= i && k < len(s.columns); k++ {
-		if s.columns[k].any {
-			if k == i {
-				high = max(last, s.columns[k].high)
-			}
-			last = s.columns[k].last
-		}
-		if k < i {
-			high = last
-		}
-	}
-	return last, high
+// Columns is how many columns there are.
+func (s *stairs) Columns() int { return len(s.columns) }
+
+// Span is the lowest and the highest level of column i, that at its start included.
+func (s *stairs) Span(i int) (low, high int64) {
+	c := &s.columns[i]
+	return min(c.before, c.low), max(c.before, c.high)
 }
 
+// Top is the highest level in view.
+func (s *stairs) Top() int64 { return s.high }
+
 // topColumn is the first column that reaches the highest level in view.
-func (s stairs) topColumn() int {
+func (s *stairs) topColumn() int {
 	if s.before == s.high {
 		return 0
 	}
-	for i, c := range s.columns {
-		if c.any && c.high == s.high {
-			return i
-		}
-	}
-	return 0
+	return max(slices.IndexFunc(s.columns, func(c column) bool { return c.any && c.high == s.high }), 0)
 }
 
+// top is where the highest level in view is first reached.
+func (s *stairs) top(a canvas.Area) canvas.Point {
+	return canvas.Point{X: a.Column(float64(s.topColumn())+0.5, len(s.columns)), Y: a.Y(s.high)}
+}
+
+// flat says that the level does not change in view.
+func (s *stairs) flat() bool { return s.low == s.high }
+
 // dense says that the level goes up and down within most columns, so that a line would be a solid block.
-func (s stairs) dense() bool {
+func (s *stairs) dense() bool {
 	n := 0
-	for _, c := range s.columns {
-		if c.any && c.low < c.high {
+	for i := range s.columns {
+		if s.columns[i].low < s.columns[i].high {
 			n++
 		}
 	}
 	return n > 0 && n > len(s.columns)/2
 }
 
-// draw draws the stairs into a as a line; where they are dense, as the band from the lowest to the highest level.
-func (s stairs) draw(p *painter, a plotArea, c color.RGBA, width vg.Length, dashes []float64) {
+// bandTint is how much of a dense line's band is white.
+const bandTint = 0.62
+
+// draw draws the stairs into an area as a line; where they are dense, as the band from the lowest to the highest level.
+func (s *stairs) draw(c *canvas.Canvas, a canvas.Area, pen canvas.Pen) {
 	if s.dense() {
-		low, high := s.edges(a)
-		p.polygon(mix(c, white, 0.62), append(append([]vg.Point{}, high...), reversed(low)...))
-		p.line(width, c, dashes, low...)
-		p.line(width, c, dashes, high...)
+		low, high := s.lowEdge(a), s.highEdge(a)
+		band := slices.Clone(low)
+		slices.Reverse(band)
+		c.Polygon(canvas.Mix(pen.Color, canvas.White, bandTint), append(slices.Clone(high), band...))
+		c.Line(pen, low...)
+		c.Line(pen, high...)
 		return
 	}
-	dx := (a.x1 - a.x0) / vg.Length(len(s.columns))
-	y := a.y(s.before)
-	line := []vg.Point{{X: a.x0, Y: y}}
-	for i, col := range s.columns {
+	y := a.Y(s.before)
+	line := []canvas.Point{{X: a.X0, Y: y}}
+	for i := range s.columns {
+		col := &s.columns[i]
 		if !col.any {
 			continue
 		}
-		x := a.x0 + dx*(vg.Length(i)+0.5)
-		low, high, last := a.y(col.low), a.y(col.high), a.y(col.last)
-		line = append(line, vg.Point{X: x, Y: y})
+		x := a.Column(float64(i)+0.5, len(s.columns))
+		low, high, last := a.Y(col.low), a.Y(col.high), a.Y(col.last)
+		line = append(line, canvas.Point{X: x, Y: y})
 		if high > max(y, last) {
-			line = append(line, vg.Point{X: x, Y: high})
+			line = append(line, canvas.Point{X: x, Y: high})
 		}
 		if low < min(y, last) {
-			line = append(line, vg.Point{X: x, Y: low})
+			line = append(line, canvas.Point{X: x, Y: low})
 		}
 		y = last
-		line = append(line, vg.Point{X: x, Y: y})
+		line = append(line, canvas.Point{X: x, Y: y})
 	}
-	p.line(width, c, dashes, append(line, vg.Point{X: a.x1, Y: y})...)
+	c.Line(pen, append(line, canvas.Point{X: a.X1, Y: y})...)
 }
 
-// edges are the lowest and highest level of each column, as lines from the left.
-func (s stairs) edges(a plotArea) (low, high []vg.Point) {
-	dx := (a.x1 - a.x0) / vg.Length(len(s.columns))
-	level := s.before
-	for i, col := range s.columns {
-		lo, hi := level, level
-		if col.any {
-			lo, hi, level = min(lo, col.low), max(hi, col.high), col.last
+// lowEdge is the lowest level of each column, as a line from the left.
+func (s *stairs) lowEdge(a canvas.Area) []canvas.Point {
+	return stepLine(a, len(s.columns), func(i int) int64 {
+		low, _ := s.Span(i)
+		return low
+	})
+}
+
+// highEdge is the highest level of each column, as a line from the left.
+func (s *stairs) highEdge(a canvas.Area) []canvas.Point {
+	return stepLine(a, len(s.columns), func(i int) int64 {
+		_, high := s.Span(i)
+		return high
+	})
+}
+
+// stepLine is a level of each of n columns as a line from the left, without points within a straight line.
+func stepLine(a canvas.Area, n int, level func(i int) int64) []canvas.Point {
+	var pts []canvas.Point
+	dx := a.W() / canvas.Length(n)
+	for i := range n {
+		xa, xb, y := a.X0+dx*canvas.Length(i), a.X0+dx*canvas.Length(i+1), a.Y(level(i))
+		if k := len(pts); k > 1 && pts[k-1].Y == y {
+			pts[k-1].X = xb
+			continue
 		}
-		xa, xb := a.x0+dx*vg.Length(i), a.x0+dx*vg.Length(i+1)
-		low = appendStep(low, xa, xb, a.y(lo))
-		high = appendStep(high, xa, xb, a.y(hi))
+		pts = append(pts, canvas.Point{X: xa, Y: y}, canvas.Point{X: xb, Y: y})
 	}
-	return low, high
+	return pts
 }
 
-// appendStep appends a level from xa to xb, without points within a straight line.
-func appendStep(pts []vg.Point, xa, xb, y vg.Length) []vg.Point {
-	if n := len(pts); n > 1 && pts[n-1].Y == y {
-		pts[n-1].X = xb
-		return pts
-	}
-	return append(pts, vg.Point{X: xa, Y: y}, vg.Point{X: xb, Y: y})
+// ground fills the area under the lowest level of each column.
+func (s *stairs) ground(c *canvas.Canvas, a canvas.Area, look color.RGBA) {
+	c.Polygon(look, a.Under(s.lowEdge(a)))
 }
 
-// drawGround fills the area under the lowest level of each column.
-func (s stairs) drawGround(p *painter, a plotArea, c color.RGBA) {
-	low, _ := s.edges(a)
-	p.polygon(c, append(low, vg.Point{X: a.x1, Y: a.y0}, vg.Point{X: a.x0, Y: a.y0}))
-}
-
-func reversed(pts []vg.Point) []vg.Point {
-	out := make([]vg.Point, len(pts))
-	for i, pt := range pts {
-		out[len(pts)-1-i] = pt
-	}
-	return out
+// area fills the area under the highest level of each column.
+func (s *stairs) area(c *canvas.Canvas, a canvas.Area, look color.RGBA) {
+	c.Polygon(look, a.Under(s.highEdge(a)))
 }

@@ -2,235 +2,199 @@ package plot
 
 import (
 	"fmt"
-	"slices"
-	"sort"
-
-	"gonum.org/v1/plot/vg"
 
 	"nsysmem/align"
 	"nsysmem/internal/wording"
+	"nsysmem/render/plot/internal/canvas"
 )
-
-// pickSteady chooses the iteration to enlarge: of the steady ones that keep what most do, the one whose need is the median,
-// and of those that need as much, the one whose time is; the earlier of two in the middle. One that keeps more than the
-// others do is no example.
-func (v *view) pickSteady() {
-	var steady []int
-	for i, it := range v.its {
-		if it.Steady() {
-			steady = append(steady, i)
-		}
-	}
-	if len(steady) > 0 {
-		need := func(i int) int64 { return v.use(&v.its[i].Use).Need }
-		keep := func(i int) int64 { return v.use(&v.its[i].Use).Net }
-		var nets []int64
-		for _, i := range steady {
-			nets = append(nets, keep(i))
-		}
-		usual := lowerMedian(nets)
-		var alike []int
-		for _, i := range steady {
-			if d := keep(i) - usual; max(d, -d) <= v.use(&v.its[i].Use).Peak/trifle {
-				alike = append(alike, i)
-			}
-		}
-		sort.SliceStable(alike, func(a, b int) bool { return need(alike[a]) < need(alike[b]) })
-		median := need(alike[(len(alike)-1)/2])
-		alike = slices.DeleteFunc(alike, func(i int) bool { return need(i) != median })
-		sort.SliceStable(alike, func(a, b int) bool {
-			x, y := v.its[alike[a]], v.its[alike[b]]
-			return x.End-x.Start < y.End-y.Start
-		})
-		v.big = alike[(len(alike)-1)/2]
-		v.bigWhy = fmt.Sprintf("typical of %d steady", len(steady))
-		if len(steady) == 1 {
-			v.bigWhy = "the only steady one"
-		}
-		if len(v.its) == 1 {
-			v.bigWhy = "the one shown"
-		}
-		return
-	}
-	for i := len(v.its) - 1; i >= 0; i-- {
-		if !v.its[i].Truncated {
-			v.big, v.bigWhy = i, "none is steady; the last whole one"
-			return
-		}
-	}
-	if n := len(v.its); n > 0 {
-		v.big, v.bigWhy = n-1, "none is whole; the last"
-	}
-}
 
 // maxRows is how many depths of phases are drawn under an enlarged iteration.
 const maxRows = 4
 
-// add appends to all titles of a head: what is said in full, briefly to the shorter ones.
-func (h *head) add(full, brief string) {
-	h.shorter = append([]string{h.title + brief}, h.shorter...)
-	h.title += full
-	for i := range h.shorter[1:] {
-		h.shorter[i+1] += brief
-	}
-}
+// Lengths of the panel, in points of the layout.
+const (
+	bandHeight  = 12.5 // of a row of phases
+	steadyLeast = 75   // height of the levels, below which fewer depths are drawn
+	steadyHead  = 60   // title and axis
+	steadyEdge  = 65   // about what lies beside the levels
+)
 
-// steadyPanel is the panel of the enlarged iteration before it is drawn.
+// steadyPanel is the panel of the enlarged iteration: its levels, its phases as named bands under them.
 type steadyPanel struct {
-	head
+	*scene
+	head             canvas.Heading
 	it               *align.Iteration
+	scale            canvas.Scale
 	spans            []*align.Span
 	depth            int          // of the deepest phase
 	rows             int          // how many depths are drawn
 	device, reserved *align.Curve // nil where no curve was given
 	cut              bool         // the device level lies above the panel
-	a                plotArea
-	peak             int64 // bytes; highest level in it
+	low, high        int64        // bytes; of the axis
+	peak             int64        // bytes; highest level in it
 }
-
-// bandHeight is the height of a row of phases, in points of the layout.
-const bandHeight = 12.5
 
 // newSteady prepares the panel for a width and a height.
-func (pic *picture) newSteady(width, height vg.Length) steadyPanel {
-	v := pic.view
-	it := v.its[v.big]
-	s := steadyPanel{it: it, spans: pic.bands(it, v.places[v.big])}
-	for _, sp := range s.spans {
-		s.depth = max(s.depth, sp.Depth)
+func newSteady(s *scene, c *canvas.Canvas, width, height canvas.Length) *steadyPanel {
+	it := s.view.its[s.view.big]
+	p := &steadyPanel{scene: s, it: it, spans: s.spansOf(it), scale: canvas.Linear(it.Start, it.End)}
+	p.device, p.reserved = curveOf(s.big, align.LevelDevice), curveOf(s.big, align.LevelReserved)
+	for _, sp := range p.spans {
+		p.depth = max(p.depth, sp.Depth)
 	}
-	s.rows = min(s.depth, maxRows)
-	for s.rows > 1 && height-pic.pt(60+bandHeight*float64(s.rows)) < pic.pt(75) { // a small picture shows fewer depths
-		s.rows--
+	p.rows = min(p.depth, maxRows)
+	for p.rows > 1 && height-c.Pt(steadyHead+bandHeight*float64(p.rows)) < c.Pt(steadyLeast) { // a small picture shows fewer depths
+		p.rows--
 	}
-	inferred := ""
-	if pic.inferredNames() {
-		inferred = " (inferred)"
-	}
-	took := wording.Duration(it.End - it.Start)
-	name := upper(pic.named(it)) + inferred
-	s.title = fmt.Sprintf("%s enlarged (%s), %s", name, v.bigWhy, took)
-	s.shorter = []string{fmt.Sprintf("%s enlarged, %s", name, took), fmt.Sprintf("%s, %s", name, took), name}
-	s.a = plotArea{from: it.Start, to: max(it.End, it.Start+1)}
-	s.a.scale = linear(s.a.from, s.a.to)
-
-	for i := range pic.bigs {
-		switch pic.bigs[i].Kind {
-		case "device":
-			s.device = &pic.bigs[i]
-		case "reserved":
-			s.reserved = &pic.bigs[i]
+	p.title()
+	p.rangeOf(c.Across(width))
+	if s.stack != nil && !s.view.timeline { // else the timeline's legend has them
+		reserved := p.reserved
+		if s.view.level == "" {
+			reserved = nil
 		}
+		l := p.levels(c.Columns, reserved)
+		p.head.Entries = append(s.gapEntries(&l, max(l.highest(), 1)), s.lineEntries(&l)...)
 	}
-	use := v.use(&it.Use)
+	p.head.Entries = append(p.head.Entries, p.narrow(c, width)...)
+	return p
+}
+
+// title makes the titles: which iteration, why this one, and how long it took.
+func (p *steadyPanel) title() {
+	name, took := upper(p.named(p.it)), wording.Duration(p.it.End-p.it.Start)
+	if p.inferred() {
+		name += " (inferred)"
+	}
+	p.head.Title = fmt.Sprintf("%s enlarged (%s), %s", name, p.view.bigWhy, took)
+	p.head.Shorter = []string{fmt.Sprintf("%s enlarged, %s", name, took), fmt.Sprintf("%s, %s", name, took), name}
+}
+
+// A device level more than so many times what tensors hold is cut off, and how much of the panel is then theirs.
+const (
+	mostOver = 3
+	leftOver = 2 // half of it
+)
+
+// rangeOf works out which levels the panel shows, for n columns. A cache many times what the tensors hold would leave them
+// no room.
+func (p *steadyPanel) rangeOf(n int) {
+	use := p.view.use(&p.it.Use)
 	low, high := use.Start, use.Peak
-	if s.device != nil {
-		st := newStairs(*s.device, s.a.scale, max(int(width/pic.pixel), 1))
-		low, high = min(low, st.low), max(high, st.high)
+	if p.device != nil {
+		s := newStairs(p.device, p.scale, n)
+		low, high = min(low, s.low), max(high, s.high)
 	}
-	// A cache many times what the tensors hold would leave them no room.
-	if over := 3 * use.Peak; v.level != "" && use.Peak > 0 && high > over {
-		s.add(", device level "+wording.Bytes(high)+" above the panel", ", device level above the panel")
-		high, s.cut = use.Peak+use.Peak/2, true
+	if p.view.level != "" && use.Peak > 0 && high > mostOver*use.Peak {
+		p.head.Add(", device level "+wording.Bytes(high)+" above the panel", ", device level above the panel")
+		high, p.cut = use.Peak+use.Peak/leftOver, true
 	}
-	s.peak = high
-	s.a.low, s.a.high = byteRange(low, high, pic.source == nil) // areas begin at 0
-	if s.a.low > 0 {
-		s.add(" (axis does not start at 0)", " (axis not from 0)")
+	p.peak = high
+	p.low, p.high = canvas.ByteRange(low, high, p.stack == nil) // areas begin at 0
+	if p.low > 0 {
+		p.head.Add(" (axis does not start at 0)", " (axis not from 0)")
 	}
+}
 
-	if pic.source != nil && !v.timeline { // else the timeline's legend has them
-		s.entries = pic.steadyLegend(s.device, s.reserved)
+// levels are the lines over the tensors, in n columns.
+func (p *steadyPanel) levels(n int, reserved *align.Curve) levels {
+	var curves []align.Curve
+	for _, c := range []*align.Curve{p.device, reserved} {
+		if c != nil {
+			curves = append(curves, *c)
+		}
 	}
+	return p.scene.levels(curves, p.scale, n, func(*stairs) bool { return true })
+}
 
-	// Nested phases whose bands are too narrow for their names are named in the legend.
-	seen := map[string]bool{}
+// narrow names nested phases whose bands are too narrow for their names.
+func (p *steadyPanel) narrow(c *canvas.Canvas, width canvas.Length) (out canvas.Entries) {
 	fits := map[string]bool{}
-	st := style{size: small}
-	for _, sp := range s.spans {
-		w := (width - pic.pt(65)) * vg.Length(s.a.scale.frac(sp.End)-s.a.scale.frac(sp.Start))
-		fits[sp.Path] = fits[sp.Path] || pic.width(clean(pic.lastName(sp.Path)), st) <= w-pic.pt(3)
+	for _, sp := range p.spans {
+		w := (width - c.Pt(steadyEdge)) * canvas.Length(p.scale.Frac(sp.End)-p.scale.Frac(sp.Start))
+		fits[sp.Path] = fits[sp.Path] || c.Width(clean(p.palette.lastName(sp.Path)), canvas.Small) <= w-c.Pt(3)
 	}
-	for _, sp := range s.spans {
-		if sp.Depth < 2 || sp.Depth > s.rows || seen[sp.Path] || fits[sp.Path] {
-			continue
-		}
-		seen[sp.Path] = true
-		s.entries = append(s.entries, entry{clean(pic.lastName(sp.Path)), pic.swatch(pic.palette.color(sp.Path))})
+	for _, sp := range p.spans {
+		out.Add(sp.Depth >= 2 && sp.Depth <= p.rows && !fits[sp.Path], clean(p.palette.lastName(sp.Path)), canvas.Swatch(p.palette.color(sp.Path)))
+		fits[sp.Path] = fits[sp.Path] || sp.Depth >= 2 && sp.Depth <= p.rows // named once
 	}
-	return s
+	return out
 }
 
-// lastName is a phase's own name, without its parents'.
-func (pic *picture) lastName(path string) string {
-	if parent := pic.palette.parent(path); parent != "" {
-		return path[len(parent)+1:]
-	}
-	return path
-}
+func (p *steadyPanel) heading() canvas.Heading { return p.head }
 
-// steady draws one iteration enlarged, its phases as named bands under it.
-func (pic *picture) steady(panel steadyPanel, x0, y0, x1, y1 vg.Length) {
-	it, spans, depth, device, high, a := panel.it, panel.spans, panel.depth, panel.device, panel.peak, panel.a
-	a.y1 = y1
-	axisY := y0 + pic.pt(25)
-	row, rows := pic.pt(bandHeight), panel.rows
-	a.y0 = axisY + row*vg.Length(rows)
-	a.y1 = max(a.y1, a.y0+pic.pt(15))
-	a.x0, a.x1 = x0+pic.yLabelWidth(a.low, a.high, a.y1-a.y0), x1-pic.pt(6)
-	cols := max(int((a.x1-a.x0)/pic.pixel), 1)
-	// Room over the peak for its label.
-	if h := float64(a.y1 - a.y0); high > a.low && h > 0 {
-		a.high = a.low + int64(float64(high-a.low)*max(1.08, 1/(1-min(0.4, float64(pic.pt(20))/h))))
-	}
+// draw draws the panel in r.
+//
+//  1. The area: room for the rows of phases and the axis below, for the peak's label above.
+//  2. The tensors with the levels over them; without tensors the device level, on a ground that the phases tint.
+//  3. Failed allocations, frame, phases, axis.
+func (p *steadyPanel) draw(c *canvas.Canvas, r canvas.Rect) {
+	row := c.Pt(bandHeight)
+	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Lanes: row * canvas.Length(p.rows), Right: 6, Least: 15})
+	a.Low, a.High, a.Scale = p.low, p.high, p.scale
+	a.X0 += c.ByteAxisWidth(a)
+	a.High = c.RoomOver(a, p.peak, 20)
 
-	// Phases tint the ground of the panel, so that a step is seen to belong to one.
-	if pic.source != nil {
-		pic.steadyStack(panel, a, cols)
+	if p.stack != nil {
+		p.tensors(c, a)
 	} else {
-		for _, s := range spans {
-			if s.Depth == 1 {
-				pic.fill(a.x(s.Start), a.y0, a.x(s.End), a.y1, mix(pic.palette.color(s.Path), white, 0.86))
-			}
-		}
-		pic.yAxis(a)
+		p.tint(c, a)
+		c.ByteAxis(a)
 	}
 	switch {
-	case pic.source != nil && pic.view.level != "":
-	case device != nil:
-		s := newStairs(*device, a.scale, cols)
-		width := pic.pt(1.3)
-		if pic.source != nil {
-			width = pic.pt(0.8)
-		}
-		s.draw(pic.painter, a, ink, width, nil)
-		if s.high > 0 {
-			x := a.x0 + (a.x1-a.x0)/vg.Length(len(s.columns))*(vg.Length(s.topColumn())+0.5)
-			pic.mark(peakLabel(&it.Memory, s.low == s.high), x, a.y(s.high), a)
-		}
+	case p.stack != nil && p.view.level != "":
+	case p.device != nil:
+		p.deviceLevel(c, a)
 	default:
-		pic.note("no curve", a)
+		c.Note("no curve", a.Rect)
 	}
-	for i := range pic.track.Failed {
-		if f := &pic.track.Failed[i]; f.Time >= a.from && f.Time < a.to && device != nil {
-			s := newStairs(*device, linear(a.from, f.Time), 1)
-			last, _ := s.at(0)
-			pic.cross(vg.Point{X: a.x(f.Time), Y: a.y(last)}, pic.pt(3.2), pic.pt(1.4), failed)
-		}
-	}
-	pic.outlineRect(a.x0, axisY, a.x1, a.y1, pic.pt(0.7), frame)
+	p.failures(c, a)
+	c.Frame(a)
 
-	for d := 1; d <= rows; d++ {
-		yb := a.y0 - row*vg.Length(d)
-		pic.bandRow(spans, d, a, yb, yb+row, cols)
+	for d := 1; d <= p.rows; d++ {
+		y := a.Y0 - row*canvas.Length(d)
+		p.row(c, a, d, canvas.Rect{X0: a.X0, Y0: y, X1: a.X1, Y1: y + row})
 	}
-	what := "from the start of " + pic.named(it)
-	if depth > rows {
-		what += fmt.Sprintf("; %d of %d depths of phases drawn", rows, depth)
+	what := "from the start of " + p.named(p.it)
+	if p.depth > p.rows {
+		what += fmt.Sprintf("; %d of %d depths of phases drawn", p.rows, p.depth)
 	}
 	// The title counts from this iteration's start in any case.
-	axis := newTimeAxis(a.from, a.to, it.Start, 0, int((a.x1-a.x0)/pic.pt(55)))
-	pic.xAxis(a, axisY, axis, what)
+	from, to := p.scale.Ends()
+	c.TimeAxis(a, canvas.NewTimeAxis(from, to, p.it.Start, 0, int(a.W()/c.Pt(55))), what)
+}
+
+// tint tints the ground of the panel by phase, so that a step is seen to belong to one.
+func (p *steadyPanel) tint(c *canvas.Canvas, a canvas.Area) {
+	const white = 0.86 // of the tint
+	for _, sp := range p.spans {
+		if sp.Depth == 1 {
+			c.Fill(canvas.Mix(p.palette.color(sp.Path), canvas.White, white), canvas.Rect{X0: a.X(sp.Start), Y0: a.Y0, X1: a.X(sp.End), Y1: a.Y1})
+		}
+	}
+}
+
+// deviceLevel draws the device level and its peak.
+func (p *steadyPanel) deviceLevel(c *canvas.Canvas, a canvas.Area) {
+	s, width := newStairs(p.device, a.Scale, c.Across(a.W())), 1.3
+	if p.stack != nil {
+		width = edgeWidth
+	}
+	s.draw(c, a, look(s.kind).pen.Wide(width))
+	if s.high > 0 {
+		c.Label(peakLabel(&p.it.Memory, s.flat()), s.top(a), a)
+	}
+}
+
+// failures puts an x on the device level for each failed call.
+func (p *steadyPanel) failures(c *canvas.Canvas, a canvas.Area) {
+	from, to := p.scale.Ends()
+	for i := range p.track.Failed {
+		if f := &p.track.Failed[i]; f.Time >= from && f.Time < to && p.device != nil {
+			level := newStairs(p.device, canvas.Linear(from, f.Time), 1).columns[0].last
+			c.Cross(crossPen, canvas.Point{X: a.X(f.Time), Y: a.Y(level)}, c.Pt(3.2))
+		}
+	}
 }
 
 // peakLabel says how high a level comes within an iteration.
@@ -244,127 +208,71 @@ func peakLabel(m *align.MemoryUse, flat bool) string {
 	return "peak " + wording.Bytes(m.Peak) + ", " + wording.SignedBytes(m.Need) + " over the start"
 }
 
-// steadyLegend names the lines and gaps over the tensors of an enlarged iteration that stands alone.
-func (pic *picture) steadyLegend(device, reserved *align.Curve) []entry {
-	it := pic.view.its[pic.view.big]
-	whole := linear(it.Start, it.End)
-	var lines []stairs
-	deviceAt, reservedAt := -1, -1
-	if device != nil {
-		deviceAt = 0
-		lines = append(lines, newStairs(*device, whole, pic.view.columns))
-	}
-	if reserved != nil && pic.view.level != "" {
-		reservedAt = len(lines)
-		lines = append(lines, newStairs(*reserved, whole, pic.view.columns))
-	}
-	entries := pic.gapLegend(lines, deviceAt, reservedAt, max(pic.highest(lines), 1))
-	return append(entries, pic.timelineLegend(lines, func(stairs) bool { return false }, 0, nil)...)
-}
-
-// highest is the highest level of some lines.
-func (pic *picture) highest(lines []stairs) int64 {
-	top := int64(0)
-	for _, s := range lines {
-		top = max(top, s.high)
-	}
-	return top
-}
-
-// steadyStack draws the tensors of the enlarged iteration, with the levels over them.
-func (pic *picture) steadyStack(panel steadyPanel, a plotArea, cols int) {
-	var lines []stairs
-	deviceAt, reservedAt := -1, -1
-	if panel.device != nil {
-		deviceAt = len(lines)
-		lines = append(lines, newStairs(*panel.device, a.scale, cols))
-	}
-	if panel.reserved != nil {
-		reservedAt = len(lines)
-		lines = append(lines, newStairs(*panel.reserved, a.scale, cols))
-	}
-	if panel.cut {
-		deviceAt = -1
-		if reservedAt >= 0 && lines[reservedAt].low > a.high {
-			reservedAt = -1
+// tensors draws the tensors of the iteration, with the levels over them; where the picture is about the device level, that
+// is drawn as without a stack.
+func (p *steadyPanel) tensors(c *canvas.Canvas, a canvas.Area) {
+	n := c.Across(a.W())
+	l := p.levels(n, p.reserved)
+	if p.cut {
+		l.device = nil
+		if l.reserved != nil && l.reserved.low > a.High {
+			l.reserved = nil
 		}
 	}
-	stack := pic.source.stack(a.scale, cols)
-	pic.gaps(lines, deviceAt, reservedAt, a)
-	stack.draw(pic.painter, a)
-	pic.yAxis(a)
-	outer := 0
-	for _, s := range panel.spans {
-		if s.Depth == 1 {
-			outer++
+	stack := p.stack.columns(a.Scale, n)
+	l.gaps(c, a)
+	stack.draw(c, a)
+	c.ByteAxis(a)
+	p.bounds(c, a)
+	if p.view.level == "" {
+		return
+	}
+	for _, s := range []*stairs{l.device, l.reserved} {
+		if s != nil {
+			s.draw(c, a, look(s.kind).pen)
 		}
 	}
-	for _, s := range panel.spans { // where phases begin and end
-		if s.Depth == 1 && outer <= 16 {
-			for _, t := range [2]int64{s.Start, s.End} {
-				pic.line(pic.pt(0.5), faint, []float64{1, 2}, vg.Point{X: a.x(t), Y: a.y0}, vg.Point{X: a.x(t), Y: a.y1})
-			}
-		}
-	}
-	if pic.view.level == "" {
-		return // the device level is drawn as without a stack
-	}
-	for _, i := range []int{deviceAt, reservedAt} {
-		if i >= 0 {
-			l := look(lines[i].kind)
-			lines[i].draw(pic.painter, a, l.color, pic.pt(1.2), l.dashes)
-		}
-	}
-	use := pic.view.use(&panel.it.Use)
-	if stack.high > 0 {
-		x := a.x0 + (a.x1-a.x0)/vg.Length(cols)*(vg.Length(stack.highest())+0.5)
-		pic.markClear("allocated: "+peakLabel(use, use.Need == 0 && stack.flat()), "allocated: "+wording.Bytes(use.Peak), x, a.y(stack.high), lines, -1, a)
+	if use := p.view.use(&p.it.Use); stack.high > 0 {
+		at := canvas.Point{X: a.Column(float64(stack.peak())+0.5, n), Y: a.Y(stack.high)}
+		c.LabelClear("allocated: "+peakLabel(use, use.Need == 0 && stack.flat()), "allocated: "+wording.Bytes(use.Peak), at,
+			canvas.Labelling{Area: a, Lines: l.obstacles(), Taken: -1})
 	}
 }
 
-// bands are the calls of the phases of an iteration, or its phases where the calls are not known.
-func (pic *picture) bands(it *align.Iteration, place int) []*align.Span {
-	if spans := pic.byIter[place]; len(spans) > 0 {
-		return spans
-	}
-	var spans []*align.Span
-	for i := range it.Phases {
-		if ph := &it.Phases[i]; ph.Path != align.OtherPhase {
-			spans = append(spans, &align.Span{Path: ph.Path, Depth: ph.Depth, Start: ph.Start, End: ph.End, Inferred: ph.Inferred})
+// bounds draws where phases begin and end, unless they are too many.
+func (p *steadyPanel) bounds(c *canvas.Canvas, a canvas.Area) {
+	const most = 16
+	var outer []*align.Span
+	for _, sp := range p.spans {
+		if sp.Depth == 1 {
+			outer = append(outer, sp)
 		}
 	}
-	return spans
+	if len(outer) > most {
+		return
+	}
+	for _, sp := range outer {
+		for _, t := range [2]int64{sp.Start, sp.End} {
+			c.Vertical(canvas.Pen{Width: 0.5, Color: canvas.Faint, Dashes: []float64{1, 2}}, a.X(t), a.Y0, a.Y1)
+		}
+	}
 }
 
-// bandRow draws the phases of one depth between y0 and y1, with their names where they fit.
-func (pic *picture) bandRow(spans []*align.Span, depth int, a plotArea, y0, y1 vg.Length, cols int) {
-	var paths []string
-	keys := map[string]int{}
-	var pieces []piece
-	for _, s := range spans {
-		if s.Depth != depth {
-			continue
+// row draws the phases of one depth in r, with their names where they fit.
+func (p *steadyPanel) row(c *canvas.Canvas, a canvas.Area, depth int, r canvas.Rect) {
+	var b band
+	for _, sp := range p.spans {
+		if sp.Depth == depth {
+			b.add(bandLook{sp.Path, p.palette.color(sp.Path), false}, sp.Start, sp.End)
 		}
-		k, ok := keys[s.Path]
-		if !ok {
-			k = len(paths)
-			keys[s.Path] = k
-			paths = append(paths, s.Path)
-		}
-		pieces = append(pieces, piece{k, s.Start, s.End})
 	}
-	runs(lane(pieces, a.scale, cols), a.x0, a.x1, func(key int, xa, xb vg.Length) {
-		path := paths[key]
-		c := pic.palette.color(path)
-		pic.fill(xa, y0, xb, y1, c)
-		if xb-xa > pic.pt(3) {
-			pic.line(pic.pt(0.5), white, nil, vg.Point{X: xb, Y: y0}, vg.Point{X: xb, Y: y1})
+	edge := canvas.Pen{Width: 0.5, Color: canvas.White}
+	b.runs(a.Scale, r, c.Across(r.W()), func(_ int, l bandLook, r canvas.Rect) {
+		c.Fill(l.color, r)
+		if r.W() > c.Pt(3) {
+			c.Vertical(edge, r.X1, r.Y0, r.Y1)
 		}
-		name := clean(pic.lastName(path))
-		st := style{size: small, color: readable(c), align: 0.5}
-		if s := pic.bandName(name, st, xb-xa-pic.pt(3)); s != "" {
-			pic.text(s, (xa+xb)/2, y0+pic.pt(3.3), st)
-		}
+		l.write(c, p.palette.lastName(l.name), r, 3, 3.3)
 	})
-	pic.line(pic.pt(0.5), white, nil, vg.Point{X: a.x0, Y: y1}, vg.Point{X: a.x1, Y: y1})
+	c.Horizontal(edge, r.Y1, r.X0, r.X1)
 }

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"gonum.org/v1/plot/vg"
-
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/nsysdb"
+	"nsysmem/render/plot/internal/canvas"
 	"nsysmem/torchmem"
 )
 
@@ -81,13 +81,14 @@ func lookAt(t testing.TB, name string, png []byte) {
 // TestStackIsTheAllocatedLevel stacks a real run: in each column the layers must add up to the highest allocated level that
 // the replay has in it, to the byte.
 func TestStackIsTheAllocatedLevel(t *testing.T) {
+	t.Parallel()
 	r := record(t, "cnn_default", align.Options{})
 	ten := r.track.Tensors
 	for _, by := range []string{"category", "phase"} {
-		pic := &picture{rep: r.rep, track: r.track, palette: newPalette(r.track), view: &view{stack: by, from: r.rep.Source.Start, to: r.rep.Source.End}}
-		ts := linear(r.track.Iterations[0].Start, r.track.Iterations[3].End)
+		stack := newStack(r.track, newPalette(r.track), &view{stack: by, from: r.rep.Source.Start, to: r.rep.Source.End})
+		ts := canvas.Linear(r.track.Iterations[0].Start, r.track.Iterations[3].End)
 		const n = 700
-		s := pic.newSource().stack(ts, n)
+		s := stack.columns(ts, n)
 		want := make([]int64, n)
 		level, at := ten.Replay.StartAllocated, 0
 		raise := func(to int) {
@@ -95,7 +96,7 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 				want[at+1] = level
 			}
 		}
-		from, to := ts.segments[0].from, ts.segments[0].to
+		from, to := r.track.Iterations[0].Start, r.track.Iterations[3].End
 		for _, step := range ten.Replay.Steps {
 			when := ten.ReportTime(step.Time)
 			if when > to {
@@ -106,7 +107,7 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 				want[0] = level
 				continue
 			}
-			raise(min(int(ts.frac(when)*n), n-1))
+			raise(min(int(ts.Frac(when)*n), n-1))
 			level = step.Allocated
 			want[at] = max(want[at], level)
 		}
@@ -130,12 +131,13 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 
 // TestStackByTime checks stacks of blocks without a trace against counting them one by one, with many equal stamps.
 func TestStackByTime(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 5))
 	names := []string{"parameter", "gradient", "activation"}
 	for round := range 20 {
-		ten := &align.Tensors{From: "driver"}
+		ten := &tensor.Memory{From: "driver"}
 		for i := range 300 {
-			b := align.TensorBlock{Start: int64(i / 7), Counted: 1 + rng.Int64N(100), Category: names[rng.IntN(3)], Iteration: -1}
+			b := tensor.Block{Start: int64(i / 7), Counted: 1 + rng.Int64N(100), Category: names[rng.IntN(3)], Iteration: -1}
 			if i < 5 {
 				b.Start = align.Never
 			}
@@ -146,11 +148,11 @@ func TestStackByTime(t *testing.T) {
 			ten.Blocks = append(ten.Blocks, b)
 		}
 		track := &align.Track{Tensors: ten}
-		pic := &picture{track: track, palette: newPalette(track), view: &view{stack: "category", to: 60}}
+		stack := newStack(track, newPalette(track), &view{stack: "category", to: 60})
 		n := 1 + rng.IntN(90)
-		ts := linear(int64(round), 50)
-		s := pic.newSource().stack(ts, n)
-		live := func(b *align.TensorBlock, at int64, afterFrees bool) bool { // just after the allocations of a stamp, or its frees
+		ts := canvas.Linear(int64(round), 50)
+		s := stack.columns(ts, n)
+		live := func(b *tensor.Block, at int64, afterFrees bool) bool { // just after the allocations of a stamp, or its frees
 			born := b.Start == align.Never || b.Start <= at
 			dead := b.End != align.Never && (b.End < at || afterFrees && b.End == at)
 			return born && !dead
@@ -169,7 +171,7 @@ func TestStackByTime(t *testing.T) {
 			// The column's level is the highest of those just before it and after each stamp within.
 			var most int64
 			for at := int64(-2); at <= 50; at++ {
-				if c := min(int(ts.frac(at)*float64(n)), n-1); at < ts.segments[0].from || c < i {
+				if c := min(int(ts.Frac(at)*float64(n)), n-1); at < int64(round) || c < i {
 					most, _ = sum(at, true)
 				} else if c == i {
 					a, _ := sum(at, false)
@@ -195,15 +197,16 @@ func TestStackByTime(t *testing.T) {
 
 // TestStackSpeed stacks more blocks than would fit on any picture.
 func TestStackSpeed(t *testing.T) {
+	t.Parallel()
 	const n = 500_000
-	ten := &align.Tensors{From: "driver", Blocks: make([]align.TensorBlock, n)}
+	ten := &tensor.Memory{From: "driver", Blocks: make([]tensor.Block, n)}
 	for i := range ten.Blocks {
-		ten.Blocks[i] = align.TensorBlock{Start: int64(i) * 10, End: int64(i)*10 + int64(i%977)*100, Counted: int64(i%1000) + 1, Category: align.CategoryNames[i%8], Iteration: -1}
+		ten.Blocks[i] = tensor.Block{Start: int64(i) * 10, End: int64(i)*10 + int64(i%977)*100, Counted: int64(i%1000) + 1, Category: tensor.CategoryNames[i%8], Iteration: -1}
 	}
 	track := &align.Track{Tensors: ten}
-	pic := &picture{track: track, palette: newPalette(track), view: &view{stack: "category", to: n * 10}}
+	stack := newStack(track, newPalette(track), &view{stack: "category", to: n * 10})
 	began := time.Now()
-	s := pic.newSource().stack(linear(0, n*10), 1500)
+	s := stack.columns(canvas.Linear(0, n*10), 1500)
 	if d := time.Since(began); d > 5*time.Second {
 		t.Errorf("%d blocks took %v", n, d)
 	}
@@ -213,6 +216,7 @@ func TestStackSpeed(t *testing.T) {
 }
 
 func TestTensorPictures(t *testing.T) {
+	t.Parallel()
 	r := record(t, "cnn_default", align.Options{Params: 215144, DType: "float32", Optimizer: "adamw"})
 	svg := r.draw(t, "svg", Options{noScan: true})
 	for _, want := range []string{
@@ -259,14 +263,15 @@ func TestTensorPictures(t *testing.T) {
 
 // TestDriverStack stacks a run whose tensors are the driver's blocks, and the driver's kinds.
 func TestDriverStack(t *testing.T) {
+	t.Parallel()
 	s := newSynth("nocache.sqlite")
-	var blocks []align.TensorBlock
+	var blocks []tensor.Block
 	add := func(start, end, bytes int64, category string, iteration int, phase string) {
 		s.add("device", start, bytes)
 		if end != align.Never {
 			s.add("device", end, -bytes)
 		}
-		blocks = append(blocks, align.TensorBlock{Start: start, End: end, Bytes: bytes, Counted: bytes, Category: category, Iteration: iteration, Phase: phase})
+		blocks = append(blocks, tensor.Block{Start: start, End: end, Bytes: bytes, Counted: bytes, Category: category, Iteration: iteration, Phase: phase})
 		s.track.Blocks = append(s.track.Blocks, align.Block{Start: start, End: end, Bytes: bytes, Kind: "device", MemKind: "device"})
 	}
 	add(100*ms, align.Never, 300*mib, "parameter", -1, "model_init")
@@ -275,7 +280,7 @@ func TestDriverStack(t *testing.T) {
 	}
 	s.track.Blocks = append(s.track.Blocks, align.Block{Start: 200 * ms, End: align.Never, Bytes: 100 * mib, Kind: "device", MemKind: "device static"})
 	s.add("device", 200*ms, 100*mib)
-	s.track.Tensors = &align.Tensors{From: "driver", Blocks: blocks, Peak: align.Holding{Bytes: 800 * mib, ByCategory: []align.Share{{Name: "activation", Bytes: 500 * mib}, {Name: "parameter", Bytes: 300 * mib}}}}
+	s.track.Tensors = &tensor.Memory{From: "driver", Blocks: blocks, Peak: tensor.Holding{Bytes: 800 * mib, ByCategory: []tensor.Share{{Name: "activation", Bytes: 500 * mib}, {Name: "parameter", Bytes: 300 * mib}}}}
 	s.finish()
 	for i := range int64(4) {
 		s.iteration(int(i), (900+1000*i)*ms, (1900+1000*i)*ms, i == 0, false, phase{"forward", 1, (950 + 1000*i) * ms, (1700 + 1000*i) * ms})
@@ -313,6 +318,7 @@ func TestDriverStack(t *testing.T) {
 }
 
 func TestSegmentMap(t *testing.T) {
+	t.Parallel()
 	r := record(t, "cnn_default", align.Options{})
 	svg := r.draw(t, "svg", Options{noScan: true, View: "segments"})
 	for _, want := range []string{
@@ -334,7 +340,7 @@ func TestSegmentMap(t *testing.T) {
 	}
 	for _, o := range []Options{{At: "reserved", Size: Size{W: 500, H: 300}}, {At: "time", AtTime: r.track.Iterations[2].Start, Size: Size{W: 500, H: 300}}, {At: "time", AtTime: 6_799 * ms}, {Stack: "phase", Size: Size{W: 500, H: 300}}, {Size: Size{W: 300, H: 200}}, {Size: Size{W: 120, H: 2000}}} {
 		o.View, o.noScan = "segments", true
-		if img := decode(t, r.draw(t, "png", o)); count(img, white) == img.Bounds().Dx()*img.Bounds().Dy() {
+		if img := decode(t, r.draw(t, "png", o)); count(img, canvas.White) == img.Bounds().Dx()*img.Bounds().Dy() {
 			t.Errorf("%+v: nothing is drawn", o)
 		}
 	}
@@ -428,18 +434,19 @@ func failing(t testing.TB, n int) *synth {
 	s := newSynth("oom.sqlite")
 	s.add("device", 1_000_000_000, int64(n*seg))
 	s.finish()
-	ten := &align.Tensors{From: "snapshot", Replay: r}
+	ten := &tensor.Memory{From: "snapshot", Replay: r}
 	for _, b := range r.Blocks {
-		ten.Blocks = append(ten.Blocks, align.TensorBlock{Start: b.Birth, End: b.Death, Address: b.Addr, Bytes: b.Requested, Counted: b.Counted, Category: "activation", Iteration: -1})
+		ten.Blocks = append(ten.Blocks, tensor.Block{Start: b.Birth, End: b.Death, Address: b.Addr, Bytes: b.Requested, Counted: b.Counted, Category: "activation", Iteration: -1})
 	}
 	for _, f := range r.Failures {
-		ten.Failures = append(ten.Failures, align.Holding{Time: f.Time, Request: f.Request, Cache: &align.Cache{Free: f.Free, LargestFree: f.LargestUsable, DeviceFree: f.DeviceFree}})
+		ten.Failures = append(ten.Failures, tensor.Holding{Time: f.Time, Request: f.Request, Cache: &tensor.Cache{Free: f.Free, LargestFree: f.LargestUsable, DeviceFree: f.DeviceFree}})
 	}
 	s.track.Tensors = ten
 	return s
 }
 
 func TestFailedRequest(t *testing.T) {
+	t.Parallel()
 	s := failing(t, 12)
 	o := Options{View: "segments", At: "oom", noScan: true}
 	svg := first(render(t, s, "svg", o))
@@ -468,30 +475,31 @@ func TestFailedRequest(t *testing.T) {
 
 // TestShelves lays random segments out: each byte has one place within the width, and nothing overlaps.
 func TestShelves(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 50 {
-		var segs []*align.MapSegment
+		var segs []*tensor.MapSegment
 		total := int64(0)
 		for i := range 1 + rng.IntN(80) {
 			size := mib << rng.IntN(9)
 			total += size
-			segs = append(segs, &align.MapSegment{Addr: uint64(i) << 40, Size: size})
+			segs = append(segs, &tensor.MapSegment{Addr: uint64(i) << 40, Size: size})
 		}
 		n := 1 + rng.IntN(15)
-		const w, gap = vg.Length(900), vg.Length(2)
+		const w, gap = canvas.Length(900), canvas.Length(2)
 		rows, perByte := fitShelves(segs, w, gap, n)
 		if len(rows) > n {
 			t.Fatalf("round %d: %d rows of %d", round, len(rows), n)
 		}
 		placed := int64(0)
-		next := map[*align.MapSegment]int64{}
+		next := map[*tensor.MapSegment]int64{}
 		for _, row := range rows {
-			end := vg.Length(0)
+			end := canvas.Length(0)
 			for _, p := range row.parts {
 				if p.x < end-0.01 {
 					t.Fatalf("round %d: parts overlap", round)
 				}
-				end = p.x + vg.Length(float64(p.to-p.from)*perByte)
+				end = p.x + canvas.Length(float64(p.to-p.from)*perByte)
 				if end > w+0.5 {
 					t.Fatalf("round %d: a part ends at %g of %g", round, end, w)
 				}
@@ -511,17 +519,18 @@ func TestShelves(t *testing.T) {
 // TestCategoryColors keeps the colours apart from each other and from those of the well-known phases, also for readers who
 // see no difference of red and green: by lightness, or by the blue channel.
 func TestCategoryColors(t *testing.T) {
+	t.Parallel()
 	far := func(a, b color.RGBA) bool {
 		light := func(c color.RGBA) int { return (299*int(c.R) + 587*int(c.G) + 114*int(c.B)) / 1000 }
 		d := func(x, y int) int { return max(x-y, y-x) }
 		return d(light(a), light(b)) > 14 || d(int(a.B), int(b.B)) > 40
 	}
-	for i, x := range align.CategoryNames {
+	for i, x := range tensor.CategoryNames {
 		cx, ok := categoryColors[x]
 		if !ok {
 			t.Fatalf("%s has no colour", x)
 		}
-		for _, y := range align.CategoryNames[:i] {
+		for _, y := range tensor.CategoryNames[:i] {
 			if !far(cx, categoryColors[y]) {
 				t.Errorf("%s and %s look alike", x, y)
 			}
@@ -532,11 +541,11 @@ func TestCategoryColors(t *testing.T) {
 			}
 		}
 	}
-	if len(stackOrder) != len(align.CategoryNames) {
-		t.Errorf("%d categories are stacked in order, there are %d", len(stackOrder), len(align.CategoryNames))
+	if len(stackOrder) != len(tensor.CategoryNames) {
+		t.Errorf("%d categories are stacked in order, there are %d", len(stackOrder), len(tensor.CategoryNames))
 	}
 	seen := fmt.Sprint(stackOrder)
-	for _, name := range align.CategoryNames {
+	for _, name := range tensor.CategoryNames {
 		if !strings.Contains(seen, name) {
 			t.Errorf("%s has no place in the stack", name)
 		}

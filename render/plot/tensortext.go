@@ -2,83 +2,82 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nsysmem/align"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
 
-// tensorPeakText says how high each of the three levels comes, and what lies between them.
-func (pic *picture) tensorPeakText(device *align.Level) string {
-	alloc, resv := pic.level("allocated"), pic.level("reserved")
-	if alloc == nil || resv == nil {
+// tensorPeak says how high each of the three levels comes, and what lies between them.
+func (t *captionText) tensorPeak(device *align.Level) string {
+	alloc, reserved := t.track.Level(align.LevelAllocated), t.track.Level(align.LevelReserved)
+	if alloc == nil || reserved == nil {
 		return ""
 	}
-	s := fmt.Sprintf("%stensors hold %s (allocated) %s", pic.peakHead(alloc.PeakAt), wording.Bytes(alloc.Peak), pic.at(alloc.PeakAt))
-	if w := pic.where(alloc.PeakAt); w != "" {
-		s += ", " + w
-	}
-	s += fmt.Sprintf("; PyTorch reserves up to %s", wording.Bytes(resv.Peak))
-	if gap := resv.Peak - alloc.Peak; gap > 0 {
+	s := fmt.Sprintf("%stensors hold %s (allocated) %s; PyTorch reserves up to %s", t.peakHead(alloc.PeakAt), wording.Bytes(alloc.Peak),
+		t.when(alloc.PeakAt), wording.Bytes(reserved.Peak))
+	if gap := reserved.Peak - alloc.Peak; gap > 0 {
 		s += fmt.Sprintf(", %s more", wording.Bytes(gap))
 	}
-	least := ""
+	s += "; the device level peaks at "
 	if device.Partial {
-		least = "at least "
+		s += "at least "
 	}
-	s += fmt.Sprintf("; the device level peaks at %s%s", least, wording.Bytes(device.Peak))
-	if t := pic.track.DeviceTotal; t > 0 {
-		s += fmt.Sprintf(" (%s of the card's %s)", percent(device.Peak, t), wording.Bytes(t))
-	}
-	return s + "." + pic.inViewText("allocated", "tensors hold ")
+	return s + wording.Bytes(device.Peak) + t.ofCard(device.Peak) + "." + t.inViewText(align.LevelAllocated, "tensors hold ")
 }
 
-// holdersText says what the tensors at the peak are, and what memory is none of PyTorch's.
-func (pic *picture) holdersText() string {
-	ten := pic.track.Tensors
-	if ten == nil || pic.view.stack == "" || pic.view.stack == "kind" {
+// holders says what the tensors at the peak are, and what memory is none of PyTorch's.
+func (t *captionText) holders() string {
+	ten := t.track.Tensors
+	if ten == nil || !t.view.stacksTensors() {
 		return ""
 	}
-	shares := ten.Peak.ByCategory
-	if pic.view.stack == "phase" {
-		shares = ten.Peak.ByPhase
+	shares, by := ten.Peak.ByCategory, ""
+	if t.view.stack == "phase" {
+		shares, by = ten.Peak.ByPhase, ", by phase of birth"
 	}
-	var s string
+	s := ""
 	if len(shares) > 0 && ten.Peak.Bytes > 0 {
-		var parts []string
-		for i, x := range shares {
-			if i == 3 && len(shares) > 4 || x.Bytes < ten.Peak.Bytes/1000 && i > 0 {
-				rest := int64(0)
-				for _, y := range shares[i:] {
-					rest += y.Bytes
-				}
-				parts = append(parts, fmt.Sprintf("%d others %s", len(shares)-i, wording.Bytes(rest)))
-				break
-			}
-			parts = append(parts, fmt.Sprintf("%s %s (%s)", short(x.Name), wording.Bytes(x.Bytes), percent(x.Bytes, ten.Peak.Bytes)))
-		}
 		s = "At that peak"
-		if pic.view.partial() {
+		if t.view.partial() {
 			s = "At the run's peak"
 		}
-		if pic.view.stack == "phase" {
-			s += ", by phase of birth"
-		}
-		if ten.From == "driver" {
+		s += by
+		if ten.From == tensor.ByDriver {
 			s = "Without a caching allocator the driver's blocks are the tensors. " + s
 		} else {
 			s += ", as requested"
 		}
-		s += ": " + strings.Join(parts, ", ") + "."
+		s += ": " + sharesText(shares, ten.Peak.Bytes) + "."
 	}
-	if out := ten.Outside; out != nil && pic.view.level != "" {
-		s += " " + pic.outsideText(out)
+	if out := ten.Outside; out != nil && t.view.level != "" {
+		s += " " + t.outside(out)
 	}
 	return strings.TrimSpace(s)
 }
 
-// outsideText says what the driver handed out to others than PyTorch's allocator.
-func (pic *picture) outsideText(out *align.Outside) string {
+// sharesText names the largest shares of a whole, and sums the others up.
+func sharesText(shares []tensor.Share, whole int64) string {
+	const named, least = 3, 1000 // one part of the whole in so many
+	var parts []string
+	for i, x := range shares {
+		if i == named && len(shares) > named+1 || x.Bytes < whole/least && i > 0 {
+			rest := int64(0)
+			for _, y := range shares[i:] {
+				rest += y.Bytes
+			}
+			parts = append(parts, fmt.Sprintf("%d others %s", len(shares)-i, wording.Bytes(rest)))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", short(x.Name), wording.Bytes(x.Bytes), percent(x.Bytes, whole)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// outside says what the driver handed out to others than PyTorch's allocator.
+func (n *names) outside(out *tensor.Outside) string {
 	if out.Peak == 0 {
 		return "No traced memory lies outside PyTorch."
 	}
@@ -87,46 +86,54 @@ func (pic *picture) outsideText(out *align.Outside) string {
 		s = fmt.Sprintf("Outside PyTorch: at most %s, %s at the end", wording.Bytes(out.Peak), wording.Bytes(out.Bytes))
 	}
 	// None of several that took about as much is the one that took most.
-	const most = 3
-	n := 0
-	for n < min(len(out.Takers), most) && out.Takers[n].Bytes >= out.Takers[0].Bytes-out.Takers[0].Bytes/10 {
-		n++
+	const most, about = 3, 10 // less by one part in so many
+	takers := out.Takers[:min(len(out.Takers), most)]
+	if i := slices.IndexFunc(takers, func(t tensor.Taker) bool { return t.Bytes < takers[0].Bytes-takers[0].Bytes/about }); i >= 0 {
+		takers = takers[:i]
 	}
-	switch t := out.Takers; {
-	case n == 0:
-	case n == 1:
-		s += ", most by " + takerCall(&t[0]) + pic.takerPlace(&t[0])
-	default:
-		// What they have in common is said once.
-		call, it := true, t[0].Iteration >= 0 && t[0].Iteration < len(pic.track.Iterations)
-		for i := range t[:n] {
-			call = call && t[i].Call == t[0].Call
-			it = it && t[i].Iteration == t[0].Iteration && t[i].Phase != ""
-		}
-		it = it && call
-		s += ", most"
-		if call {
-			s += " by " + takerCall(&t[0])
-		}
-		if it {
-			s += " in " + pic.named(&pic.track.Iterations[t[0].Iteration])
-		}
-		for i := range t[:n] {
-			s += []string{": ", ", "}[min(i, 1)] + wording.Bytes(t[i].Bytes)
-			if !call {
-				s += " by " + takerCall(&t[i])
-			}
-			if it {
-				s += " in phase " + short(t[i].Phase)
-			} else {
-				s += pic.takerPlace(&t[i])
-			}
-		}
+	switch len(takers) {
+	case 0:
+		return s + "."
+	case 1:
+		return s + ", most by " + takerCall(&takers[0]) + n.takerPlace(&takers[0]) + "."
 	}
-	return s + "."
+	return s + ", most" + n.takers(takers) + "."
 }
 
-func takerCall(t *align.Taker) string {
+// takers says who took about as much each. What they have in common is said once.
+func (n *names) takers(takers []tensor.Taker) string {
+	first := &takers[0]
+	differs := func(f func(t *tensor.Taker) bool) bool {
+		return slices.ContainsFunc(takers, func(t tensor.Taker) bool { return f(&t) })
+	}
+	call := !differs(func(t *tensor.Taker) bool { return t.Call != first.Call })
+	it := call && first.Iteration >= 0 && first.Iteration < len(n.track.Iterations) &&
+		!differs(func(t *tensor.Taker) bool { return t.Iteration != first.Iteration || t.Phase == "" })
+	s := ""
+	if call {
+		s += " by " + takerCall(first)
+	}
+	if it {
+		s += " in " + n.named(&n.track.Iterations[first.Iteration])
+	}
+	var parts []string
+	for i := range takers {
+		t := &takers[i]
+		part := wording.Bytes(t.Bytes)
+		if !call {
+			part += " by " + takerCall(t)
+		}
+		if it {
+			part += " in phase " + short(t.Phase)
+		} else {
+			part += n.takerPlace(t)
+		}
+		parts = append(parts, part)
+	}
+	return s + ": " + strings.Join(parts, ", ")
+}
+
+func takerCall(t *tensor.Taker) string {
 	if t.Call == "" {
 		return "a call that is not in the report"
 	}
@@ -134,45 +141,36 @@ func takerCall(t *align.Taker) string {
 }
 
 // takerPlace says in which iteration and phase, or range, a taker took its blocks.
-func (pic *picture) takerPlace(t *align.Taker) string {
-	switch {
-	case t.Iteration >= 0 && t.Iteration < len(pic.track.Iterations):
-		s := " in " + pic.named(&pic.track.Iterations[t.Iteration])
-		if t.Phase != "" {
-			s += ", phase " + short(t.Phase)
-		}
-		return s
-	case t.Phase != "":
-		return " in range " + short(t.Phase)
+func (n *names) takerPlace(t *tensor.Taker) string {
+	if w := n.in(t.Iteration, t.Phase, t.Phase); w != "" {
+		return " " + w
 	}
 	return ""
 }
 
-// theoryText puts what the model needs by arithmetic beside what is measured.
-func (pic *picture) theoryText() string {
-	th := pic.track.Theory
+// theory puts what the model needs by arithmetic beside what is measured.
+func (t *captionText) theory() string {
+	th := t.track.Theory
 	if th == nil {
 		return ""
 	}
 	measured := map[string]int64{}
-	if ten := pic.track.Tensors; ten != nil {
+	if ten := t.track.Tensors; ten != nil {
 		for i := range ten.Categories {
 			measured[ten.Categories[i].Name] = ten.Categories[i].Max
 		}
 	}
 	part := func(name, category string, bytes int64) string {
 		s := name + " " + wording.Bytes(bytes)
-		if m, ok := measured[category]; ok {
-			if m == bytes {
-				return s + " (measured: the same)"
-			}
+		switch m, ok := measured[category]; {
+		case !ok:
+			return s + " (not measured)"
+		case m == bytes:
+			return s + " (measured: the same)"
+		default:
 			return s + " (measured: " + wording.Bytes(m) + ")"
 		}
-		return s + " (not measured)"
 	}
-	return fmt.Sprintf("Theory, %s parameters (%s, %s): %s, %s, %s.", thousands(th.Params), th.DType, th.Optimizer,
+	return fmt.Sprintf("Theory, %s parameters (%s, %s): %s, %s, %s.", wording.Count(th.Params), th.DType, th.Optimizer,
 		part("they take", "parameter", th.Parameter), part("gradients", "gradient", th.Gradient), part("optimizer state", "optimizer state", th.State))
 }
-
-// thousands writes n with commas.
-func thousands(n int64) string { return wording.Count(n) }

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/fixture"
 	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
 )
 
 // growWhatIf compares settings for a run whose images grow, with its report or without.
-func growWhatIf(t testing.TB, report bool, o align.WhatIfOptions) *align.WhatIf {
+func growWhatIf(t testing.TB, report bool, o whatif.Options) *whatif.Comparison {
 	t.Helper()
 	f, err := os.Open(fixture.Unpack(t, "../..", "unet_grow.snapshot.pickle"))
 	if err != nil {
@@ -37,14 +38,14 @@ func growWhatIf(t testing.TB, report bool, o align.WhatIfOptions) *align.WhatIf 
 		}
 		o.Track = rep.Tracks[0]
 	}
-	w, err := align.SimulateSettings(context.Background(), o)
+	w, err := whatif.Compare(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-func drawWhatIf(t testing.TB, w *align.WhatIf, format string, o Options) []byte {
+func drawWhatIf(t testing.TB, w *whatif.Comparison, format string, o Options) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if _, err := WriteWhatIf(&b, format, w, o); err != nil {
@@ -54,7 +55,8 @@ func drawWhatIf(t testing.TB, w *align.WhatIf, format string, o Options) []byte 
 }
 
 func TestWhatIfSays(t *testing.T) {
-	w := growWhatIf(t, true, align.WhatIfOptions{Confs: []string{"expandable_segments:True", "max_split_size_mb:64"}, Capacity: 4608 << 20})
+	t.Parallel()
+	w := growWhatIf(t, true, whatif.Options{Confs: []string{"expandable_segments:True", "max_split_size_mb:64"}, Capacity: 4608 << 20})
 	svg := drawWhatIf(t, w, "svg", Options{})
 	for _, want := range []string{"unet_grow.snapshot.pickle: reserved memory", "The default reserves 6.26 GiB at most, for 4.24 GiB of tensors", "expandable_segments:True would have reserved 4.48 GiB",
 		"#1 (default), recorded", "cache at tensor peak", "1.45 GiB", "where a setting stops on it", "max_split_size_mb:64", "17.04 GiB", "stops in iteration 8, backward", "runs through", "a card of 4.50 GiB", "tensors (allocated)", "iteration", "backward", "time (s) in the report"} {
@@ -70,7 +72,7 @@ func TestWhatIfSays(t *testing.T) {
 		t.Errorf("size %v", img.Bounds())
 	}
 	for k := range 3 {
-		if n := count(img, settingLooks[k].c); n < 500 {
+		if n := count(img, settingPens[k].Color); n < 500 {
 			t.Errorf("line %d has %d pixels", k, n)
 		}
 	}
@@ -81,7 +83,8 @@ func TestWhatIfSays(t *testing.T) {
 
 // TestWhatIfMarks: each setting that stops has a mark on its own line, and a line behind another is told.
 func TestWhatIfMarks(t *testing.T) {
-	w := growWhatIf(t, false, align.WhatIfOptions{Confs: []string{"max_split_size_mb:1024", "large_segment_size_mb:64", "max_split_size_mb:256", "max_split_size_mb:64"}, Capacity: 4710 << 20})
+	t.Parallel()
+	w := growWhatIf(t, false, whatif.Options{Confs: []string{"max_split_size_mb:1024", "large_segment_size_mb:64", "max_split_size_mb:256", "max_split_size_mb:64"}, Capacity: 4710 << 20})
 	svg := drawWhatIf(t, w, "svg", Options{})
 	for text, want := range map[string]bool{"#2 max_split_size_mb:1024 (line as #1)": true, "#3 large_segment_size_mb:64 (line about as #1)": true, "#4 max_split_size_mb:256 (line": false,
 		"#5 max_split_size_mb:64 (line": false, "#1, #2": true, "#5,": false, ", #4": false} {
@@ -99,13 +102,14 @@ func TestWhatIfMarks(t *testing.T) {
 			t.Errorf("%q stops between %d and %d", s.Conf, low, high)
 		}
 	}
-	if a, b := &w.Settings[0], &w.Settings[4]; apart(a, b) != apart(b, a) || apart(a, b) != b.Most.Reserved-b.Most.Base || apart(a, a) != 0 {
-		t.Errorf("%d and %d apart, most %+v", apart(a, b), apart(b, a), b.Most)
+	if a, b := &w.Settings[0], &w.Settings[4]; difference(a, b) != difference(b, a) || difference(a, b) != b.Most.Reserved-b.Most.Base || difference(a, a) != 0 {
+		t.Errorf("%d and %d apart, most %+v", difference(a, b), difference(b, a), b.Most)
 	}
 }
 
 func TestWhatIfAlone(t *testing.T) {
-	w := growWhatIf(t, false, align.WhatIfOptions{Sweep: true})
+	t.Parallel()
+	w := growWhatIf(t, false, whatif.Options{Sweep: true})
 	svg := drawWhatIf(t, w, "svg", Options{})
 	for _, want := range []string{"entries of the trace, 6.517 s in all", "16 more settings are in the table, not drawn", "device 0, "} {
 		if !hasText(t, svg, want) {
@@ -123,7 +127,8 @@ func TestWhatIfAlone(t *testing.T) {
 
 // TestWhatIfShapes draws in all formats, in sizes of all kinds, few and hostile settings.
 func TestWhatIfShapes(t *testing.T) {
-	w := growWhatIf(t, true, align.WhatIfOptions{Sweep: true, Capacity: 4608 << 20})
+	t.Parallel()
+	w := growWhatIf(t, true, whatif.Options{Sweep: true, Capacity: 4608 << 20})
 	for _, size := range []Size{{W: 120, H: 100}, {W: 300, H: 900}, {W: 2000, H: 200}, {W: 800, H: 500}} {
 		for _, format := range []string{"png", "svg", "pdf"} {
 			if len(drawWhatIf(t, w, format, Options{Size: size, noScan: true})) == 0 {
@@ -131,7 +136,7 @@ func TestWhatIfShapes(t *testing.T) {
 			}
 		}
 	}
-	one := &align.WhatIf{Snapshot: "\x1b[31m\u202e<&>", Replay: &torchmem.Replay{}, Settings: []align.Setting{{IsDefault: true}}}
+	one := &whatif.Comparison{Snapshot: "\x1b[31m\u202e<&>", Replay: &torchmem.Replay{}, Settings: []whatif.Setting{{IsDefault: true}}}
 	one.Settings[0].Conf = "\x00<b>"
 	for _, format := range []string{"png", "svg", "pdf"} {
 		drawWhatIf(t, one, format, Options{noScan: true})
@@ -146,17 +151,18 @@ func TestWhatIfShapes(t *testing.T) {
 }
 
 func TestLookWhatIf(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("NSYSMEM_LOOK")
 	if dir == "" {
 		t.Skip("set NSYSMEM_LOOK to a folder to get pictures to look at")
 	}
 	for name, c := range map[string]struct {
-		w *align.WhatIf
+		w *whatif.Comparison
 		o Options
 	}{
-		"whatif":       {growWhatIf(t, true, align.WhatIfOptions{Sweep: true, Capacity: 4608 << 20}), Options{}},
-		"whatif-small": {growWhatIf(t, true, align.WhatIfOptions{Sweep: true, Capacity: 4608 << 20}), Options{Size: Size{W: 800, H: 500}}},
-		"whatif-alone": {growWhatIf(t, false, align.WhatIfOptions{Confs: []string{"expandable_segments:True"}}), Options{}},
+		"whatif":       {growWhatIf(t, true, whatif.Options{Sweep: true, Capacity: 4608 << 20}), Options{}},
+		"whatif-small": {growWhatIf(t, true, whatif.Options{Sweep: true, Capacity: 4608 << 20}), Options{Size: Size{W: 800, H: 500}}},
+		"whatif-alone": {growWhatIf(t, false, whatif.Options{Confs: []string{"expandable_segments:True"}}), Options{}},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name+".png"), drawWhatIf(t, c.w, "png", c.o), 0o644); err != nil {
 			t.Fatal(err)

@@ -25,10 +25,7 @@ func WriteCSV(w io.Writer, rep *findings.Report) error {
 	if slices.ContainsFunc(rep.Tracks, (*align.Track).HasTensorLevels) {
 		cols = append(slices.Clip(cols), tables.GapColumns()...)
 	}
-	for i := range cols {
-		t.text(cols[i].Head)
-	}
-	t.end()
+	csvHeads(t, cols)
 	step := tables.StepOf(rep.Report, nil, nil, nil)
 	for _, tr := range rep.Tracks {
 		step.Track = tr
@@ -44,11 +41,19 @@ func WriteCSV(w io.Writer, rep *findings.Report) error {
 	return t.out.close()
 }
 
+// csvHeads writes the header.
+func csvHeads[R any](t *csvTable, cols []tables.Column[R]) {
+	for i := range cols {
+		t.text(cols[i].Head)
+	}
+	t.end()
+}
+
 // csvRow writes a row. It allocates nothing: a report may have a million of them.
 func csvRow[R any](t *csvTable, cols []tables.Column[R], r R) {
 	for i := range cols {
 		switch c := &cols[i]; {
-		case c.Has != nil && !c.Has(r), c.Known != nil && !c.Known(r):
+		case !c.Knows(r):
 			t.empty()
 		case c.Unit == tables.Origin:
 			t.text(tables.Origins[c.Int(r)])

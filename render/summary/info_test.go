@@ -9,18 +9,20 @@ import (
 	"nsysmem/align"
 	"nsysmem/render/internal/sample"
 	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 func sampleInfo() *Info {
 	rep := sample.Report(4)
 	return &Info{
 		Source: rep.Source, Size: 802_816,
-		Contents: []Content{{Name: "device memory", Collected: true, Rows: 418_000}, {Name: "NVTX ranges", Collected: true},
+		Contents: []tables.Content{{Name: "device memory", Collected: true, Rows: 418_000}, {Name: "NVTX ranges", Collected: true},
 			{Name: "GPU kernels", How: phrase.Missing(align.Collected{})[2].How}},
-		Tables:     []InfoTable{{"CUDA_GPU_MEMORY_USAGE_EVENTS", 418_000, 16}, {"ENUM_CUDA_MEM_KIND", 8, 3}, {"x\x1b[2J", 1, 2}},
+		Tables: []tables.ExportTable{{Name: "CUDA_GPU_MEMORY_USAGE_EVENTS", Rows: 418_000, Columns: 16},
+			{Name: "ENUM_CUDA_MEM_KIND", Rows: 8, Columns: 3}, {Name: "x\x1b[2J", Rows: 1, Columns: 2}},
 		Settings:   []Setting{{"CUDA graph tracing", "Node"}},
-		Processes:  []Process{{PID: 734, Name: "python3", Rank: -1, Devices: []int64{0, 1}, Kernels: -1, MemoryEvents: 418_000, Calls: 1_792_400}},
-		Devices:    []Device{{Name: "NVIDIA H200", UUID: "GPU-1", Bus: "0000:1a:00.0", TotalMemory: 150_109_880_320}},
+		Processes:  []tables.Process{{PID: 734, Name: "python3", Rank: -1, Devices: []int64{0, 1}, Kernels: -1, MemoryEvents: 418_000, Calls: 1_792_400}},
+		Devices:    []tables.Device{{Name: "NVIDIA H200", UUID: "GPU-1", Bus: "0000:1a:00.0", TotalMemory: 150_109_880_320}},
 		Iterations: []Iterations{{734, 0, rep.Tracks[0].IterationsFrom}, {900, 0, align.IterationsFrom{How: "none", Why: "no range repeats"}}},
 		Families:   rep.Families, Notes: []string{"inferred and annotated phases agree on 99.2 % of the kernels"},
 		Findings: rep.Findings, Warnings: rep.Warnings,

@@ -41,16 +41,34 @@ func WriteJSON(w io.Writer, rep *findings.Report) error {
 
 // An encoder appends JSON to a buffer. Nothing in it allocates per row: a report may have a million of them.
 type encoder struct {
-	out output
-	c   align.Collected
-	rep *align.Report // nil where something other than a report is written
+	out  output
+	c    align.Collected
+	rep  *align.Report // nil where something other than a report is written
+	html bool          // texts are escaped as encoding/json does it: <, > and & too
 }
 
 func (e *encoder) raw(s string) { e.out.b = append(e.out.b, s...) }
 
 func (e *encoder) int(v int64) { e.out.b = strconv.AppendInt(e.out.b, v, 10) }
 
-func (e *encoder) text(s string) { e.out.b = wording.AppendJSON(e.out.b, s) }
+func (e *encoder) text(s string) {
+	if e.html {
+		b, _ := json.Marshal(s) // there is no string that it cannot write
+		e.out.b = wording.AppendShownJSON(e.out.b, b)
+		return
+	}
+	e.out.b = wording.AppendJSON(e.out.b, s)
+}
+
+// ints writes an array of numbers.
+func (e *encoder) ints(list []int64) {
+	e.raw("[")
+	for i, v := range list {
+		e.next(i, "")
+		e.int(v)
+	}
+	e.raw("]")
+}
 
 func (e *encoder) bool(v bool) { e.out.b = strconv.AppendBool(e.out.b, v) }
 
@@ -267,23 +285,10 @@ func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 			continue
 		}
 		e.next(n-1, "\n  ")
-		e.family(c)
+		object(e, tables.Families.Columns(tables.JSON), *c)
 	}
 	e.raw(`],"candidates_left_out":`)
 	e.int(int64(max(n-maxCandidates, 0)))
-	e.raw("}")
-}
-
-func (e *encoder) family(c *align.Family) {
-	e.raw("{")
-	e.textField("pattern", c.Pattern)
-	e.textFieldOrNull("domain", c.Domain)
-	e.intFieldOrNull("tid", c.TID)
-	e.intField("count", int64(c.Count))
-	e.intField("total_ns", c.Total)
-	e.floatField("launches", c.Launches)
-	e.boolField("chosen", c.Chosen)
-	e.textFieldOrNull("why", c.Why)
 	e.raw("}")
 }
 
@@ -314,7 +319,7 @@ func members[R any](e *encoder, cols []tables.Column[R], r R) {
 		}
 		e.key(c.Head)
 		switch {
-		case c.Has != nil && !c.Has(r), c.Known != nil && !c.Known(r):
+		case !c.Knows(r):
 			e.raw("null")
 		case c.Unit == tables.Origin:
 			e.text(tables.Origins[c.Int(r)])
@@ -324,10 +329,29 @@ func members[R any](e *encoder, cols []tables.Column[R], r R) {
 			e.int(c.Int(r))
 		case c.Real != nil:
 			e.float(c.Real(r))
+		case c.List != nil:
+			e.ints(c.List(r))
 		default:
 			e.text(c.Text(r))
 		}
 	}
+}
+
+// object writes a row as an object.
+func object[R any](e *encoder, cols []tables.Column[R], r R) {
+	e.raw("{")
+	members(e, cols, r)
+	e.raw("}")
+}
+
+// objects writes rows as an array of objects, each behind a lead.
+func objects[R any](e *encoder, lead string, cols []tables.Column[R], rows []R) {
+	e.raw("[")
+	for i, r := range rows {
+		e.next(i, lead)
+		object(e, cols, r)
+	}
+	e.raw("]")
 }
 
 func (e *encoder) phaseStat(r *tables.Row[align.PhaseStat]) {

@@ -2,12 +2,13 @@ package summary
 
 import (
 	"fmt"
-	"strconv"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 // inferred says under a table that its iterations were not annotated.
@@ -17,17 +18,6 @@ func (m *markdown) inferred(t *align.Track) {
 		m.line("*(" + wording.Markdown(s) + ")*")
 	}
 }
-
-// levelBytes is a figure of a level; n/a where the row does not have the level.
-func levelBytes(u *align.MemoryUse, get func(*align.MemoryUse) int64) string {
-	if u == nil {
-		return "n/a"
-	}
-	return wording.Bytes(get(u))
-}
-
-func peakOf(u *align.MemoryUse) int64 { return u.Peak }
-func needOf(u *align.MemoryUse) int64 { return u.Need }
 
 // tensors writes what printer.tensors does.
 func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
@@ -40,7 +30,7 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 		return
 	}
 	if t.HasTensorLevels() {
-		m.levels(t)
+		m.levels(rep, t)
 	}
 	m.head(3, "Tensors")
 	m.line(wording.Markdown(phrase.Tensors(ten)) + ".")
@@ -51,10 +41,7 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 		m.line("Allocator settings: " + wording.Markdown(s) + ".")
 	}
 	m.line("")
-	m.begin(1, "Category", "Highest in steady iterations", "At the peak", "Share of it")
-	for _, c := range ten.Categories {
-		m.row(wording.Markdown(c.Name), wording.Bytes(c.Max), wording.Bytes(c.AtPeak), wording.Share(c.AtPeak, ten.Peak.Bytes))
-	}
+	markdownTable(m, tables.Categories.Columns(tables.Markdown), tables.MeasuredCategories(t), nil)
 	if s := phrase.Unknown(ten); s != "" {
 		m.line("")
 		m.line("*(" + wording.Markdown(s) + ")*")
@@ -65,107 +52,73 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 		m.theory(t)
 	}
 	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), wording.Markdown(phrase.At(t, ten.Peak.Iteration, ten.Peak.Phase))))
-	m.holding(&ten.Peak)
+	m.holding(rep, t, &ten.Peak)
 	m.inferred(t)
-	if n := len(ten.Failures); n > 0 {
-		m.head(3, fmt.Sprintf("Requests that could not be served (%d)", n))
-		var caches []*align.Cache
-		for i := range ten.Failures[max(n-textFailures, 0):] {
-			if c := ten.Failures[max(n-textFailures, 0)+i].Cache; c != nil {
-				caches = append(caches, c)
-			}
-		}
-		m.caches(rep, t, caches)
-		m.line("")
-		m.line(fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(ten.Failures[n-1].Bytes)))
-		m.line("")
-		m.holding(&ten.Failures[n-1])
+	m.failures(rep, t)
+	m.outside(rep, t)
+	m.fragmentation(rep, t)
+}
+
+// failures, outside and fragmentation write what those of printer do.
+func (m *markdown) failures(rep *findings.Report, t *align.Track) {
+	list := t.Tensors.Failures
+	if len(list) == 0 {
+		return
 	}
-	m.outside(t)
-	if ten.AtReserved != nil {
-		m.head(3, "Fragmentation of the cache")
-		m.line(wording.Markdown(phrase.Fragmentation(t)))
-		var list []*align.Cache
-		for i := range ten.Growth {
-			if c := &ten.Growth[i]; c.Misfit() {
-				list = append(list, c)
-			}
-		}
-		if len(list) > 0 {
-			m.line("")
-			m.caches(rep, t, list[max(len(list)-textMisfits, 0):])
-		}
+	final := &list[len(list)-1]
+	m.head(3, fmt.Sprintf("Requests that could not be served (%d)", len(list)))
+	m.caches(t, tables.FailedCaches(rep.Report, t, last(list, textFailures)))
+	m.line("")
+	m.line(fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(final.Bytes)))
+	m.line("")
+	m.holding(rep, t, final)
+}
+
+func (m *markdown) fragmentation(rep *findings.Report, t *align.Track) {
+	if t.Tensors.AtReserved == nil {
+		return
+	}
+	m.head(3, "Fragmentation of the cache")
+	m.line(wording.Markdown(phrase.Fragmentation(t)))
+	if list := misfits(rep, t); len(list) > 0 {
+		m.line("")
+		m.caches(t, last(list, textMisfits))
 	}
 }
 
-func (m *markdown) levels(t *align.Track) {
+func (m *markdown) levels(rep *findings.Report, t *align.Track) {
 	if len(t.Iterations) > 0 {
 		m.head(3, "Three levels of each iteration")
-		m.begin(2, "Iteration", "Allocated peaks in", "Allocated peak", "Allocated need", "Reserved peak", "Reserved need", "Traced peak", "Traced need",
-			"Unused at end", "Outside at end", "Note")
 		show := thin(t.Iterations, textIterations)
-		for n, i := range show.rows {
-			it := &t.Iterations[i]
-			if n > 0 && show.rows[n-1] != i-1 {
-				m.row(append([]string{fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))}, make([]string, 10)...)...)
-			}
-			a, r := it.Level(align.LevelAllocated), it.Level(align.LevelReserved)
-			unused, outside, ok := it.Use.Gaps()
-			m.row(wording.Markdown(it.Name), wording.Markdown(it.PeakPhase("allocated")), levelBytes(a, peakOf), levelBytes(a, needOf), levelBytes(r, peakOf), levelBytes(r, needOf),
-				m.bytes(it.Memory.Peak), m.bytes(it.Memory.Need), known(ok, wording.Bytes(unused)), known(ok, wording.Bytes(outside)), phrase.Flags(it))
-		}
+		markdownTable(m, tables.TensorLevels.Columns(tables.Markdown), stepsOf(rep, t, &show), show.gaps())
 		m.inferred(t)
 	}
 	if len(t.Phases) > 0 {
 		m.head(3, "Three levels of each phase (highest over the steady iterations)")
-		m.begin(1, "Phase", "Allocated peak", "Allocated need", "Allocated net (median)", "Reserved peak", "Reserved need", "Traced peak", "Traced need")
-		for i := range t.Phases {
-			p := &t.Phases[i]
-			a, r, net := p.Max.Level(align.LevelAllocated), p.Max.Level(align.LevelReserved), "n/a"
-			if u := p.Median.Level(align.LevelAllocated); u != nil {
-				net = wording.SignedBytes(u.Net)
-			}
-			name := wording.Markdown(p.Path)
-			if p.Inferred {
-				name += " (inferred)"
-			}
-			m.row(name, levelBytes(a, peakOf), levelBytes(a, needOf), net, levelBytes(r, peakOf), levelBytes(r, needOf), m.bytes(p.Max.Memory.Peak), m.bytes(p.Max.Memory.Need))
-		}
+		markdownTable(m, tables.TensorPhases.Columns(tables.Markdown), tables.AllRows(rep.Report, t, t.Phases), nil)
 	}
 }
 
 func (m *markdown) theory(t *align.Track) {
 	m.line(wording.Markdown("Theory: " + phrase.Theory(t.Theory) + "."))
 	m.line("")
-	m.begin(1, "Category", "Theory", "Bytes", "Measured", "Difference", "Likely")
-	for _, b := range phrase.BesideTheory(t) {
-		m.row(b.Category, b.Formula, wording.Count(b.Expected), known(b.Known, wording.Count(b.Measured)), known(b.Known, wording.SignedCount(b.Difference())), wording.Markdown(b.Note))
-	}
+	markdownTable(m, tables.Theory.Columns(tables.Markdown), tables.ExpectedCategories(t), nil)
 }
 
-func (m *markdown) holding(h *align.Holding) {
-	m.begin(2, "By", "Name", "Blocks", "Bytes", "Share")
+func (m *markdown) holding(rep *findings.Report, t *align.Track, h *tensor.Holding) {
+	var rows []*tables.Row[tables.Holder]
 	for _, g := range phrase.ShareGroups(h) {
-		for _, s := range topShares(g.Shares, textShares) {
-			m.row(g.By, wording.Markdown(s.Name), strconv.Itoa(s.Blocks), wording.Bytes(s.Bytes), wording.Share(s.Bytes, h.Bytes))
-		}
+		rows = append(rows, tables.Holders(rep.Report, t, h, g, textShares)...)
 	}
+	markdownTable(m, tables.HolderTable.Columns(tables.Markdown), rows, nil)
 }
 
-func (m *markdown) caches(rep *findings.Report, t *align.Track, list []*align.Cache) {
-	m.begin(1, "In", "At", "Request", "Free", "Largest free", "Stuck", "Allocated", "Reserved", "Free on the card")
-	for _, c := range list {
-		device := ""
-		if c.DeviceFree > 0 {
-			device = wording.Bytes(c.DeviceFree)
-		}
-		m.row(wording.Markdown(phrase.At(t, c.Iteration, c.Phase)), wording.Duration(c.Time-rep.Source.Start), known(c.Request > 0, wording.Bytes(c.Request)), wording.Bytes(c.Free), wording.Bytes(c.LargestFree),
-			wording.Bytes(c.Stuck), wording.Bytes(c.Allocated), wording.Bytes(c.Reserved), device)
-	}
+func (m *markdown) caches(t *align.Track, rows []*tables.Row[tables.Cache]) {
+	markdownTable(m, tables.Caches.Columns(tables.Markdown), rows, nil)
 	m.inferred(t)
 }
 
-func (m *markdown) outside(t *align.Track) {
+func (m *markdown) outside(rep *findings.Report, t *align.Track) {
 	o := t.Tensors.Outside
 	if o == nil {
 		return
@@ -177,10 +130,6 @@ func (m *markdown) outside(t *align.Track) {
 		return
 	}
 	m.line("")
-	m.begin(2, "Call", "In", "Blocks", "Taken", "Live at the end")
-	for i := range list {
-		x := &list[i]
-		m.row(known(x.Call != "", wording.Markdown(x.Call)), wording.Markdown(phrase.TakerPlace(t, x)), strconv.Itoa(x.Blocks), wording.Bytes(x.Bytes), wording.Bytes(x.Live))
-	}
+	markdownTable(m, tables.Takers.Columns(tables.Markdown), tables.AllRows(rep.Report, t, list), nil)
 	m.inferred(t)
 }

@@ -3,13 +3,13 @@ package summary
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 const (
@@ -36,16 +36,7 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		}
 		return
 	}
-	if t.HasTensorLevels() {
-		if len(t.Iterations) > 0 {
-			p.head("Three levels of each iteration: what tensors hold, what PyTorch's allocator holds, and all that was traced")
-			p.levelIterations(t)
-		}
-		if len(t.Phases) > 0 {
-			p.head("Three levels of each phase (highest over the steady iterations)")
-			p.levelPhases(t)
-		}
-	}
+	p.threeLevels(rep, t)
 	p.head("Tensors")
 	p.para("  ", phrase.Tensors(ten)+".")
 	if s := phrase.Clock(ten.Clock); s != "" {
@@ -55,13 +46,13 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		p.para("  allocator settings: ", s+".")
 	}
 	p.head("Categories (requested bytes; highest in steady iterations, and at the peak)")
-	p.categories(ten)
+	p.categories(t)
 	if t.Theory != nil {
 		p.blank()
 		p.theory(t)
 	}
 	p.head(fmt.Sprintf("Who holds %s at the peak, %s, at %s", wording.Bytes(ten.Peak.Bytes), phrase.At(t, ten.Peak.Iteration, ten.Peak.Phase), wording.Duration(ten.Peak.Time-rep.Source.Start)))
-	p.holding(&ten.Peak)
+	p.holding(rep, t, &ten.Peak)
 	p.inferred(t)
 	if n := len(ten.Failures); n > 0 {
 		p.head(fmt.Sprintf("Requests that could not be served (%s)", wording.Count(n)))
@@ -69,7 +60,7 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 	}
 	if ten.Outside != nil {
 		p.head("Memory outside PyTorch")
-		p.outside(t)
+		p.outside(rep, t)
 	}
 	if ten.AtReserved != nil {
 		p.head("Fragmentation of the cache")
@@ -77,106 +68,40 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 	}
 }
 
-func (p *printer) levelIterations(t *align.Track) {
-	tab := &textTable{}
-	index := tab.add(column{head: "#"})
-	aPeak := tab.add(column{head: "peak", over: "allocated"})
-	// Ends and gaps add up to the traced level at the end: they stay together.
-	aNeed := tab.add(column{head: "need", over: "allocated", rank: 6})
-	aEnd := tab.add(column{head: "end", over: "allocated", rank: 3})
-	rPeak := tab.add(column{head: "peak", over: "reserved", rank: 5})
-	rNeed := tab.add(column{head: "need", over: "reserved", rank: 9})
-	dPeak := tab.add(column{head: "peak", over: "traced", rank: 8})
-	dNeed := tab.add(column{head: "need", over: "traced", rank: 10})
-	unused := tab.add(column{head: "unused", over: "end gaps", rank: 1})
-	outside := tab.add(column{head: "outside", over: "end gaps", rank: 2})
-	phase := tab.add(column{head: "allocated peaks in", left: true, rank: 7, min: 18})
-	flag := tab.add(column{head: "", left: true, rank: 4})
-	show := thin(t.Iterations, textIterations)
-	gaps := map[int]string{}
+// threeLevels sets beside each other what tensors hold, what the allocator holds and what was traced: the difference tells
+// a large model from a large cache.
+func (p *printer) threeLevels(rep *findings.Report, t *align.Track) {
+	if !t.HasTensorLevels() {
+		return
+	}
+	if len(t.Iterations) > 0 {
+		p.head("Three levels of each iteration: what tensors hold, what PyTorch's allocator holds, and all that was traced")
+		show := thin(t.Iterations, textIterations)
+		p.table(laidOut(tables.TensorLevels.Columns(tables.Terminal), stepsOf(rep, t, &show)), show.gaps())
+		p.inferred(t)
+		p.para("  ", "(gaps at the end of each: unused in the allocator's cache, reserved less allocated; outside of it, traced less reserved)", dim)
+	}
+	if len(t.Phases) > 0 {
+		p.head("Three levels of each phase (highest over the steady iterations)")
+		rows := tables.RowsOf(rep.Report, t, t.Phases, thinPhases(t.Phases, textPhases).rows)
+		p.table(laidOut(tables.TensorPhases.Columns(tables.Terminal), rows), nil)
+		p.inferred(t)
+	}
+}
+
+// stepsOf are the iterations of a track that are shown.
+func stepsOf(rep *findings.Report, t *align.Track, show *thinned) []*tables.Step {
+	steps := make([]*tables.Step, len(show.rows))
 	for n, i := range show.rows {
-		it := &t.Iterations[i]
-		if n > 0 && show.rows[n-1] != i-1 {
-			gaps[n] = fmt.Sprintf("… %s more", wording.Count(i-show.rows[n-1]-1))
-		}
-		index.cells = append(index.cells, strconv.Itoa(it.Index))
-		levelCells(it.Level(align.LevelAllocated), aPeak, aNeed, aEnd)
-		levelCells(it.Level(align.LevelReserved), rPeak, rNeed, nil)
-		levelCells(&it.Memory, dPeak, dNeed, nil)
-		free, other, ok := it.Use.Gaps()
-		unused.cells = append(unused.cells, known(ok, wording.Bytes(free)))
-		outside.cells = append(outside.cells, known(ok, wording.Bytes(other)))
-		phase.cells = append(phase.cells, wording.Terminal(it.PeakPhase("allocated")))
-		flag.cells = append(flag.cells, phrase.Flags(it))
+		steps[n] = tables.StepOf(rep.Report, t, &t.Iterations[i], nil)
 	}
-	p.table(tab, gaps)
-	p.inferred(t)
-	p.para("  ", "(gaps at the end of each: unused in the allocator's cache, reserved less allocated; outside of it, traced less reserved)", dim)
+	return steps
 }
 
-// levelCells fills the cells of a level; nil is a level that the row does not have, or a column that is not there.
-func levelCells(u *align.MemoryUse, peak, need, end *column) {
-	put := func(c *column, get func(*align.MemoryUse) int64) {
-		switch {
-		case c == nil:
-		case u == nil:
-			c.cells = append(c.cells, "n/a")
-		default:
-			c.cells = append(c.cells, wording.Bytes(get(u)))
-		}
-	}
-	put(peak, func(u *align.MemoryUse) int64 { return u.Peak })
-	put(need, func(u *align.MemoryUse) int64 { return u.Need })
-	put(end, func(u *align.MemoryUse) int64 { return u.End })
-}
-
-func (p *printer) levelPhases(t *align.Track) {
-	tab := &textTable{}
-	name := tab.add(column{head: "phase", left: true, min: 12})
-	aPeak := tab.add(column{head: "peak", over: "allocated"})
-	aNeed := tab.add(column{head: "need", over: "allocated", rank: 1})
-	aNet := tab.add(column{head: "net (median)", over: "allocated", rank: 6})
-	rPeak := tab.add(column{head: "peak", over: "reserved", rank: 2})
-	rNeed := tab.add(column{head: "need", over: "reserved", rank: 4})
-	dPeak := tab.add(column{head: "peak", over: "traced", rank: 3})
-	dNeed := tab.add(column{head: "need", over: "traced", rank: 5})
-	from := tab.add(column{head: "from", left: true, rank: 1})
-	show := thinPhases(t.Phases, textPhases)
-	for _, i := range show.rows {
-		ph := &t.Phases[i]
-		name.cells = append(name.cells, strings.Repeat("  ", min(max(ph.Depth-1, 0), 8))+wording.Terminal(ph.Name))
-		levelCells(ph.Max.Level(align.LevelAllocated), aPeak, aNeed, nil)
-		net := "n/a"
-		if u := ph.Median.Level(align.LevelAllocated); u != nil {
-			net = wording.SignedBytes(u.Net)
-		}
-		aNet.cells = append(aNet.cells, net)
-		levelCells(ph.Max.Level(align.LevelReserved), rPeak, rNeed, nil)
-		levelCells(&ph.Max.Memory, dPeak, dNeed, nil)
-		s := ""
-		if ph.Inferred {
-			s = "inferred"
-		}
-		from.cells = append(from.cells, s)
-	}
-	p.table(tab, nil)
-	p.inferred(t)
-}
-
-func (p *printer) categories(ten *align.Tensors) {
-	tab := &textTable{}
-	name := tab.add(column{head: "category", left: true, min: 8})
-	most := tab.add(column{head: "steady max"})
-	at := tab.add(column{head: "at peak"})
-	share := tab.add(column{head: "share of it", rank: 1})
-	for _, c := range ten.Categories {
-		name.cells = append(name.cells, wording.Terminal(c.Name))
-		most.cells = append(most.cells, wording.Bytes(c.Max))
-		at.cells = append(at.cells, wording.Bytes(c.AtPeak))
-		share.cells = append(share.cells, wording.Share(c.AtPeak, ten.Peak.Bytes))
-	}
-	p.table(tab, nil)
-	if s := phrase.Unknown(ten); s != "" {
+// categories says what tensors are for. Not all can be told: what unknown means is said below.
+func (p *printer) categories(t *align.Track) {
+	p.table(laidOut(tables.Categories.Columns(tables.Terminal), tables.MeasuredCategories(t)), nil)
+	if s := phrase.Unknown(t.Tensors); s != "" {
 		p.para("  ", "("+s+")", dim)
 	}
 }
@@ -184,24 +109,10 @@ func (p *printer) categories(ten *align.Tensors) {
 // theory writes the expected bytes, beside the measured ones where these are known, to the byte.
 func (p *printer) theory(t *align.Track) {
 	p.para("  ", "Theory: "+phrase.Theory(t.Theory)+".")
-	tab := &textTable{}
-	name := tab.add(column{head: "category", left: true, min: 8})
-	formula := tab.add(column{head: "theory", rank: 1})
-	expected := tab.add(column{head: "bytes", rank: 2})
-	measured := tab.add(column{head: "measured"})
-	diff := tab.add(column{head: "difference"})
-	list := phrase.BesideTheory(t)
-	for i := range list {
-		b := &list[i]
-		name.cells = append(name.cells, b.Category)
-		formula.cells = append(formula.cells, b.Formula)
-		expected.cells = append(expected.cells, wording.Count(b.Expected))
-		measured.cells = append(measured.cells, known(b.Known, wording.Count(b.Measured)))
-		diff.cells = append(diff.cells, known(b.Known, wording.SignedCount(b.Difference())))
-	}
-	p.table(tab, nil)
-	for i := range list {
-		if b := &list[i]; b.Note != "" {
+	rows := tables.ExpectedCategories(t)
+	p.table(laidOut(tables.Theory.Columns(tables.Terminal), rows), nil)
+	for _, c := range rows {
+		if b := c.Item.Beside; b.Note != "" {
 			p.para("  ", fmt.Sprintf("%s: %s bytes: %s", b.Category, wording.SignedCount(b.Difference()), b.Note))
 		}
 	}
@@ -210,112 +121,49 @@ func (p *printer) theory(t *align.Track) {
 	}
 }
 
-// topShares are the largest parts, and one for the rest.
-func topShares(list []align.Share, n int) []align.Share {
-	if len(list) <= n {
-		return list
-	}
-	rest := align.Share{Name: fmt.Sprintf("(%s others)", wording.Count(len(list)-n+1))}
-	for _, s := range list[n-1:] {
-		rest.Blocks += s.Blocks
-		rest.Bytes += s.Bytes
-	}
-	return append(append([]align.Share(nil), list[:n-1]...), rest)
-}
-
-func (p *printer) holding(h *align.Holding) {
+// holding writes who holds memory, a table for each way of telling. They have their columns under each other.
+func (p *printer) holding(rep *findings.Report, t *align.Track, h *tensor.Holding) {
 	for _, g := range phrase.ShareGroups(h) {
-		tab := &textTable{}
-		name := tab.add(column{head: "by " + g.By, left: true, min: 18})
-		bytes := tab.add(column{head: "bytes"})
-		share := tab.add(column{head: "share", rank: 2})
-		blocks := tab.add(column{head: "blocks", rank: 1})
-		list := topShares(g.Shares, textShares)
-		wide := 0
-		for _, s := range list {
-			wide = max(wide, wording.Width(wording.Terminal(s.Name)))
+		tab := laidOut(tables.HolderTable.Columns(tables.Terminal), tables.Holders(rep.Report, t, h, g, textShares))
+		for key, wide := range map[string]int{"name": min(36, p.width-40), "bytes": 11, "share": 6} {
+			tab.column(key).wide = wide
 		}
-		for _, s := range list {
-			// All groups have their columns under each other.
-			name.cells = append(name.cells, wording.Terminal(s.Name)+strings.Repeat(" ", max(min(36, p.width-40)-wording.Width(wording.Terminal(s.Name)), 0)))
-			bytes.cells = append(bytes.cells, fmt.Sprintf("%11s", wording.Bytes(s.Bytes)))
-			share.cells = append(share.cells, fmt.Sprintf("%6s", wording.Share(s.Bytes, h.Bytes)))
-			blocks.cells = append(blocks.cells, wording.Count(s.Blocks))
-		}
+		tab.column("name").head = "by " + g.By
 		p.table(tab, nil)
 	}
 }
 
+// failures tells of the last requests that could not be served, since a program that catches them may have many, and what
+// was held at the very last, which most often ended the run.
 func (p *printer) failures(rep *findings.Report, t *align.Track) {
-	ten := t.Tensors
-	from := max(len(ten.Failures)-textFailures, 0)
-	if from > 0 {
+	list := t.Tensors.Failures
+	if len(list) > textFailures {
 		p.para("  ", fmt.Sprintf("(the last %d; all are in --format json)", textFailures), dim)
 	}
-	var caches []*align.Cache
-	for i := range ten.Failures[from:] {
-		if c := ten.Failures[from+i].Cache; c != nil {
-			caches = append(caches, c)
-		}
-	}
-	p.caches(rep, t, caches)
-	last := &ten.Failures[len(ten.Failures)-1]
-	p.para("  ", fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(last.Bytes)))
-	p.holding(last)
+	p.caches(t, tables.FailedCaches(rep.Report, t, last(list, textFailures)))
+	final := &list[len(list)-1]
+	p.para("  ", fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(final.Bytes)))
+	p.holding(rep, t, final)
 }
 
-func (p *printer) caches(rep *findings.Report, t *align.Track, list []*align.Cache) {
-	tab := &textTable{}
-	at := tab.add(column{head: "at", rank: 5})
-	in := tab.add(column{head: "in", left: true, min: 16, rank: 2})
-	request := tab.add(column{head: "request"})
-	free := tab.add(column{head: "free"})
-	largest := tab.add(column{head: "largest free"})
-	stuck := tab.add(column{head: "stuck", rank: 8})
-	allocated := tab.add(column{head: "allocated", rank: 7})
-	reserved := tab.add(column{head: "reserved", rank: 4})
-	device := tab.add(column{head: "free on the card", rank: 3})
-	for _, c := range list {
-		at.cells = append(at.cells, wording.Duration(c.Time-rep.Source.Start))
-		in.cells = append(in.cells, phrase.At(t, c.Iteration, c.Phase))
-		request.cells = append(request.cells, known(c.Request > 0, wording.Bytes(c.Request)))
-		free.cells = append(free.cells, wording.Bytes(c.Free))
-		largest.cells = append(largest.cells, wording.Bytes(c.LargestFree))
-		stuck.cells = append(stuck.cells, wording.Bytes(c.Stuck))
-		allocated.cells = append(allocated.cells, wording.Bytes(c.Allocated))
-		reserved.cells = append(reserved.cells, wording.Bytes(c.Reserved))
-		s := ""
-		if c.DeviceFree > 0 {
-			s = wording.Bytes(c.DeviceFree)
-		}
-		device.cells = append(device.cells, s)
-	}
-	p.table(tab, nil)
+// last are the last of a list, n at most.
+func last[E any](list []E, n int) []E { return list[max(len(list)-n, 0):] }
+
+// caches writes states of the allocator's cache.
+func (p *printer) caches(t *align.Track, rows []*tables.Row[tables.Cache]) {
+	p.table(laidOut(tables.Caches.Columns(tables.Terminal), rows), nil)
 	p.inferred(t)
 }
 
-func (p *printer) outside(t *align.Track) {
+// outside says who else took memory: what the allocator's own figures do not have.
+func (p *printer) outside(rep *findings.Report, t *align.Track) {
 	o := t.Tensors.Outside
 	p.para("  ", phrase.Outside(o))
 	list, left := topTakers(o)
 	if len(list) == 0 {
 		return
 	}
-	tab := &textTable{}
-	call := tab.add(column{head: "call", left: true, min: 10})
-	in := tab.add(column{head: "in", left: true, min: 16, rank: 1})
-	bytes := tab.add(column{head: "taken"})
-	live := tab.add(column{head: "live at the end"})
-	blocks := tab.add(column{head: "blocks", rank: 2})
-	for i := range list {
-		x := &list[i]
-		call.cells = append(call.cells, known(x.Call != "", wording.Terminal(x.Call)))
-		in.cells = append(in.cells, phrase.TakerPlace(t, x))
-		bytes.cells = append(bytes.cells, wording.Bytes(x.Bytes))
-		live.cells = append(live.cells, wording.Bytes(x.Live))
-		blocks.cells = append(blocks.cells, wording.Count(x.Blocks))
-	}
-	p.table(tab, nil)
+	p.table(laidOut(tables.Takers.Columns(tables.Terminal), tables.AllRows(rep.Report, t, list)), nil)
 	p.inferred(t)
 	if left > 0 {
 		p.para("  ", fmt.Sprintf("(%s more takers are in --format json)", wording.Count(left)), dim)
@@ -323,27 +171,26 @@ func (p *printer) outside(t *align.Track) {
 }
 
 // topTakers are the takers to show, and how many there are beside them. Static memory is always shown.
-func topTakers(o *align.Outside) (list []align.Taker, left int) {
+func topTakers(o *tensor.Outside) (list []tensor.Taker, left int) {
 	list = phrase.OutsideTakers(o)
 	left = max(len(o.Takers)-textTakers, 0)
 	return slices.Delete(list, len(o.Takers)-left, len(o.Takers)), left
 }
 
+// misfits are the states of the cache when a segment was added although enough was free.
+func misfits(rep *findings.Report, t *align.Track) []*tables.Row[tables.Cache] {
+	return slices.DeleteFunc(tables.GrowthCaches(rep.Report, t), func(r *tables.Row[tables.Cache]) bool { return !r.Item.Misfit() })
+}
+
+// fragmentation says how far free bytes of the cache could not be used.
 func (p *printer) fragmentation(rep *findings.Report, t *align.Track) {
-	ten := t.Tensors
 	p.para("  ", phrase.Fragmentation(t))
-	var list []*align.Cache
-	for i := range ten.Growth {
-		if c := &ten.Growth[i]; c.Misfit() {
-			list = append(list, c)
-		}
-	}
+	list := misfits(rep, t)
 	if len(list) == 0 {
 		return
 	}
 	if len(list) > textMisfits {
-		list = list[len(list)-textMisfits:]
 		p.para("  ", fmt.Sprintf("The last %d of such:", textMisfits))
 	}
-	p.caches(rep, t, list)
+	p.caches(t, last(list, textMisfits))
 }

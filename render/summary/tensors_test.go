@@ -13,6 +13,7 @@ import (
 	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
 	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 func tensorSample() *findings.Report {
@@ -236,9 +237,9 @@ func parsed(t *testing.T, s string) int64 {
 
 func TestSnapshotInfo(t *testing.T) {
 	info := sampleInfo()
-	info.Snapshot = &SnapshotInfo{File: "s.pickle", Size: 5 << 20, Settings: "expandable_segments:True", Annotations: 12, Devices: []SnapshotDevice{
+	info.Snapshot = &SnapshotInfo{File: "s.pickle", Size: 5 << 20, Settings: "expandable_segments:True", Annotations: 12, Devices: []tables.SnapshotDevice{
 		{Device: 0, Entries: 23_600, From: 5_000, To: 7_000_005_000, Blocks: 7_960, Segments: 29, Reserved: 656 << 20, Allocated: 300 << 20, Peak: 608 << 20,
-			Match: &SnapshotMatch{PID: 734, Device: 0, Clock: "19 of 19"}},
+			Match: &tables.SnapshotMatch{PID: 734, Device: 0, Clock: "19 of 19"}},
 		{Device: 1, Cut: true, Trouble: "torchmem: a trace of 3 entries is too long"}}, Trouble: "it is of another run"}
 	for _, width := range []int{60, 120} {
 		var b bytes.Buffer
@@ -265,5 +266,8 @@ func TestSnapshotInfo(t *testing.T) {
 	}
 	if got := at(t, v, "snapshot", "devices", 1, "match"); got != nil {
 		t.Errorf("match %v", got)
+	}
+	if got := at(t, v, "snapshot", "devices", 1, "blocks"); got != nil {
+		t.Errorf("blocks %v of a device that cannot be replayed, want null", got)
 	}
 }

@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 const (
@@ -20,18 +21,41 @@ const (
 )
 
 // WriteWhatIf writes a comparison of settings for a terminal of so many columns (0 for 80), as WriteText does.
-func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
+func WriteWhatIf(w io.Writer, wi *whatif.Comparison, width int, color bool) error {
 	p := newPrinter(w, width, color)
+	p.compared(wi)
+	title := "Settings"
+	if wi.Ranked {
+		title = "Settings, best first"
+	}
+	p.head(title)
+	p.order(wi)
+	p.settings(wi)
+	p.limits(wi)
+	p.apart(wi)
+	p.places(wi)
+	p.byIteration(wi)
+	if notes := slices.Concat(wi.Notes, settingNotes(wi)); len(notes) > 0 {
+		p.head("Notes")
+		p.list(notes)
+	}
+	p.head("What these figures cannot know")
+	p.list(wi.CannotKnow)
+	return p.out.close()
+}
+
+// compared says what was recorded, and on which card it is to run.
+func (p *printer) compared(wi *whatif.Comparison) {
 	p.para("", wi.Snapshot, bold)
 	s := fmt.Sprintf("device %d, %s allocations", wi.Device, wording.Count(wi.Allocations))
 	if wi.Timed {
 		s += " in " + wording.Duration(wi.To-wi.From)
 	}
-	if wi.Known {
-		s += ", recorded with " + strings.TrimSuffix("setting "+phrase.Conf(wi.Recorded), "setting (default)")
-		if wi.Recorded == "" {
-			s = strings.TrimSuffix(s, " ") + " the default setting"
-		}
+	switch {
+	case wi.Known && wi.Recorded == "":
+		s += ", recorded with the default setting"
+	case wi.Known:
+		s += ", recorded with setting " + wi.Recorded
 	}
 	p.para("  ", s)
 	if wi.Track != nil {
@@ -44,35 +68,21 @@ func WriteWhatIf(w io.Writer, wi *align.WhatIf, width int, color bool) error {
 		}
 		p.para("  ", s)
 	}
-	title := "Settings"
-	if wi.Ranked {
-		title = "Settings, best first"
-	}
-	p.head(title)
-	p.order(wi)
-	p.settings(wi)
-	p.limits(wi)
-	p.apart(wi)
-	p.places(wi)
-	p.byIteration(wi)
-	if len(wi.Notes) > 0 || p.settingNotes(wi, true) {
-		p.head("Notes")
-		for _, n := range wi.Notes {
-			p.para("- ", n)
-		}
-		p.settingNotes(wi, false)
-	}
-	p.head("What these figures cannot know")
-	for _, n := range wi.CannotKnow {
-		p.para("- ", n)
-	}
-	return p.out.close()
 }
 
+// list writes sentences, each with a dash before it.
+func (p *printer) list(sentences []string) {
+	for _, s := range sentences {
+		p.para("- ", s)
+	}
+}
+
+// number is what the text calls the setting at a place. Settings are referred to by it: their names are long, and differ in
+// the middle.
 func number(i int) string { return "#" + strconv.Itoa(i+1) }
 
 // order says how the rows are sorted, and what their figures are about.
-func (p *printer) order(wi *align.WhatIf) {
+func (p *printer) order(wi *whatif.Comparison) {
 	switch {
 	case wi.Ranked && wi.Capacity > 0:
 		p.para("  ", fmt.Sprintf("Order: those that run through on %s, by peak reserved; then those that stop, by the smallest card on which they would run, however many requests fail.", wording.Bytes(wi.Capacity)), dim)
@@ -92,61 +102,20 @@ func (p *printer) order(wi *align.WhatIf) {
 
 // settings has a row for each. Where names would take the place of figures that matter, each name has a line of its own
 // above them.
-func (p *printer) settings(wi *align.WhatIf) {
-	rows := len(wi.Settings)
-	room, limit := "", ""
-	if wi.Capacity > 0 {
-		room, limit = "with room enough", "on "+wording.Bytes(wi.Capacity)
-	}
-	figures := func(tab *textTable) {
-		each := func(c column, cell func(s *align.Setting) string) {
-			col := tab.add(c)
-			for i := range rows {
-				col.cells = append(col.cells, cell(&wi.Settings[i]))
-			}
-		}
-		size := func(of func(s *align.Setting) int64) func(s *align.Setting) string {
-			return func(s *align.Setting) string { return wording.Bytes(of(s)) }
-		}
-		each(column{head: "peak reserved", over: room}, size(func(s *align.Setting) int64 { return s.PeakReserved }))
-		each(column{head: "range", over: room, left: true, rank: 5}, func(s *align.Setting) string {
-			if s.ReservedRange[0] == s.ReservedRange[1] {
-				return ""
-			}
-			return wording.Bytes(s.ReservedRange[0]) + " to " + wording.Bytes(s.ReservedRange[1])
-		})
-		each(column{head: "peak allocated", over: room, rank: 7}, size(func(s *align.Setting) int64 { return s.PeakAllocated }))
-		each(column{head: cacheAtPeak, over: room, rank: 4}, size(func(s *align.Setting) int64 { return s.CacheAtPeak }))
-		each(column{head: "largest gap", over: room, rank: 6}, size(func(s *align.Setting) int64 { return s.LargestGap }))
-		each(column{head: "segments", over: room, rank: 9}, func(s *align.Setting) string { return wording.Count(s.Segments) })
-		each(column{head: "cudaMallocs", over: room, rank: 8}, func(s *align.Setting) string { return wording.Count(s.CUDAMallocs) })
-		each(column{head: failedHead, over: limit, rank: 2}, func(s *align.Setting) string {
-			if s.Limited == nil {
-				return ""
-			}
-			return wording.Count(s.Limited.Failed)
-		})
-		each(column{head: cardHead, rank: 1}, size(func(s *align.Setting) int64 { return s.SmallestCard }))
-	}
-	tab := &textTable{}
-	no := tab.add(column{head: "#"})
-	conf := tab.add(column{head: "setting", left: true})
-	for i := range rows {
-		no.cells = append(no.cells, strconv.Itoa(i+1))
-		conf.cells = append(conf.cells, phrase.Setting(&wi.Settings[i]))
-	}
-	figures(tab)
+func (p *printer) settings(wi *whatif.Comparison) {
+	cols, rows := tables.Settings.Columns(tables.Terminal), tables.SettingRows(wi)
+	tab := settingTable(wi, cols, rows)
 	lines, dropped := tab.lines(p.width - 2)
-	fits := !slices.ContainsFunc(dropped, func(s string) bool {
-		return strings.HasSuffix(s, cacheAtPeak) || strings.HasSuffix(s, failedHead) || strings.HasSuffix(s, cardHead)
-	})
-	if fits && !slices.ContainsFunc(lines, func(l string) bool { return wording.Width(l) > p.width-2 }) {
+	if tab.holds(dropped, "cache_at_allocated_peak_bytes", "failed", "smallest_capacity_bytes") &&
+		!slices.ContainsFunc(lines, func(l string) bool { return wording.Width(l) > p.width-2 }) {
 		p.table(tab, nil)
 		return
 	}
 	const in = "     " // as far as a name is behind its number
-	tab = &textTable{}
-	figures(tab)
+	figures := slices.DeleteFunc(slices.Clone(cols), func(c tables.Column[*tables.Setting]) bool {
+		return c.Key == "number" || c.Key == "setting_is"
+	})
+	tab = settingTable(wi, figures, rows)
 	lines, dropped = tab.lines(p.width - len(in))
 	for i, l := range lines {
 		if i < tab.heads {
@@ -161,34 +130,31 @@ func (p *printer) settings(wi *align.WhatIf) {
 	}
 }
 
-// Heads of columns that are not given up for the names of settings.
-const (
-	cacheAtPeak = "cache at tensor peak"
-	failedHead  = "failed"
-	cardHead    = "smallest card"
-)
+// settingTable says over the figures on which card they are, where one was asked for.
+func settingTable(wi *whatif.Comparison, cols []tables.Column[*tables.Setting], rows []*tables.Setting) *textTable {
+	tab := laidOut(cols, rows)
+	if wi.Capacity == 0 {
+		for _, c := range tab.cols {
+			c.over = ""
+		}
+		return tab
+	}
+	tab.column("failed").over = "on " + wording.Bytes(wi.Capacity)
+	return tab
+}
 
 // limits says which settings run on the card that was asked for, and where the others stop.
-func (p *printer) limits(wi *align.WhatIf) {
+func (p *printer) limits(wi *whatif.Comparison) {
 	if wi.Capacity == 0 {
 		return
 	}
 	p.head("On a card of " + wording.Bytes(wi.Capacity))
 	none := true
 	for i := range wi.Settings {
-		s := &wi.Settings[i]
-		if s.Failed() > 0 {
-			continue
+		if s := &wi.Settings[i]; s.Failed() == 0 {
+			none = false
+			p.para("  "+number(i)+" ", phrase.Setting(s)+" runs through"+retries(s.Limited.Retries)+".")
 		}
-		none = false
-		text := phrase.Setting(s) + " runs through"
-		switch n := s.Limited.Retries; {
-		case n == 1:
-			text += ", and gives its whole cache back once, which costs time"
-		case n > 1:
-			text += fmt.Sprintf(", and gives its whole cache back %d times, which costs time", n)
-		}
-		p.para("  "+number(i)+" ", text+".")
 	}
 	if none {
 		p.para("  ", "No setting tried runs through.")
@@ -201,31 +167,39 @@ func (p *printer) limits(wi *align.WhatIf) {
 			p.para("  "+p.paint(red, number(i))+" ", phrase.Setting(s)+" "+phrase.Failure(wi, s)+".")
 		}
 	}
-	tab := &textTable{}
-	no := tab.add(column{head: "#"})
-	in := tab.add(column{head: "stops " + placeHead(wi), left: true, min: 20})
-	asks := tab.add(column{head: "asks for"})
-	free := tab.add(column{head: "free in cache", rank: 1})
-	piece := tab.add(column{head: "largest piece", rank: 2})
-	for i := range wi.Settings {
-		s := &wi.Settings[i]
-		if s.Failed() == 0 || told[i] {
-			continue
+	rows := slices.DeleteFunc(tables.SettingRows(wi), func(r *tables.Setting) bool { return wi.Settings[r.Place].Failed() == 0 || told[r.Place] })
+	p.placed(wi, laidOut(tables.Stops.Columns(tables.Terminal), rows), len(rows))
+}
+
+// retries tells of caches that were given back because there was no room.
+func retries(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return ", and gives its whole cache back once, which costs time"
+	}
+	return fmt.Sprintf(", and gives its whole cache back %d times, which costs time", n)
+}
+
+// placed writes a table whose places are times without a report: things happen at those, and in a phase. Without rows there
+// is none.
+func (p *printer) placed(wi *whatif.Comparison, tab *textTable, rows int) {
+	if rows == 0 {
+		return
+	}
+	if wi.Track == nil {
+		for _, c := range tab.cols {
+			if name, ok := strings.CutSuffix(c.head, " in"); ok && c.left {
+				c.head = name + " at"
+			}
 		}
-		f := &s.Limited.Failures[0]
-		no.cells = append(no.cells, strconv.Itoa(i+1))
-		in.cells = append(in.cells, phrase.ShortMoment(wi, &f.Moment))
-		asks.cells = append(asks.cells, wording.Bytes(f.Request))
-		free.cells = append(free.cells, wording.Bytes(f.FreeCache))
-		piece.cells = append(piece.cells, wording.Bytes(f.LargestFree))
 	}
-	if len(no.cells) > 0 {
-		p.table(tab, nil)
-	}
+	p.table(tab, nil)
 }
 
 // apart says where settings differ from the one that the program ran with: all, or of many those that stand for them.
-func (p *printer) apart(wi *align.WhatIf) {
+func (p *printer) apart(wi *whatif.Comparison) {
 	if len(wi.Settings) < 2 {
 		return
 	}
@@ -236,37 +210,22 @@ func (p *printer) apart(wi *align.WhatIf) {
 			shown[i] = true
 		}
 	}
-	in := placeHead(wi)
-	tab := &textTable{}
-	no := tab.add(column{head: "#"})
-	first := tab.add(column{head: "first " + in, left: true, min: 20})
-	by := tab.add(column{head: "by", rank: 2})
-	most := tab.add(column{head: "most " + in, left: true, min: 20, rank: 1})
-	mostBy := tab.add(column{head: "by", rank: 1})
+	var rows []*tables.Setting
 	var same []string
 	more := 0
-	for i := range wi.Settings {
-		s := &wi.Settings[i]
+	for _, r := range tables.SettingRows(wi) {
 		switch {
-		case i == base:
-			continue
-		case s.First == nil:
-			same = append(same, number(i))
-			continue
-		case len(shown) > 0 && !shown[i]:
+		case r.Place == base:
+		case wi.Settings[r.Place].First == nil:
+			same = append(same, number(r.Place))
+		case len(shown) > 0 && !shown[r.Place]:
 			more++
-			continue
+		default:
+			rows = append(rows, r)
 		}
-		no.cells = append(no.cells, strconv.Itoa(i+1))
-		first.cells = append(first.cells, phrase.ShortMoment(wi, &s.First.Moment))
-		by.cells = append(by.cells, wording.SignedBytes(s.First.Reserved-s.First.Base))
-		most.cells = append(most.cells, phrase.ShortMoment(wi, &s.Most.Moment))
-		mostBy.cells = append(mostBy.cells, wording.SignedBytes(s.Most.Reserved-s.Most.Base))
 	}
 	p.head(fmt.Sprintf("Where reserved memory differs from that under %s %s", number(base), phrase.Conf(wi.Settings[base].Conf)))
-	if len(no.cells) > 0 {
-		p.table(tab, nil)
-	}
+	p.placed(wi, laidOut(tables.Differing.Columns(tables.Terminal), rows), len(rows))
 	if more > 0 {
 		p.para("  ", fmt.Sprintf("and %d more, which --format json has", more), dim)
 	}
@@ -275,80 +234,62 @@ func (p *printer) apart(wi *align.WhatIf) {
 	}
 }
 
-// placeHead is the word between what happens and where: a phase it happens in, a time it happens at.
-func placeHead(wi *align.WhatIf) string {
-	if wi.Track == nil {
-		return "at"
-	}
-	return "in"
-}
-
 // places explains the places that a comparison without a report names.
-func (p *printer) places(wi *align.WhatIf) {
+func (p *printer) places(wi *whatif.Comparison) {
 	if wi.Track != nil {
 		return
 	}
-	some, after := false, false
-	for i := range wi.Settings {
-		s := &wi.Settings[i]
-		var at []*align.Moment
-		if s.First != nil {
-			at = append(at, &s.First.Moment, &s.Most.Moment)
-		}
-		if s.Failed() > 0 && len(s.Limited.Failures) > 0 {
-			at = append(at, &s.Limited.Failures[0].Moment)
-		}
-		for _, m := range at {
-			some = true
-			after = after || strings.HasPrefix(m.Frame, phrase.NoLine)
-		}
-	}
-	if !some {
+	named := moments(wi)
+	if len(named) == 0 {
 		return
 	}
 	text := "Times count from the start of the trace, which may be long before the first iteration; --report names iterations and phases."
 	if !wi.Timed {
 		text = "Entries are those of the trace; --report names iterations and phases."
 	}
-	if after {
+	if slices.ContainsFunc(named, func(m *whatif.Moment) bool { return strings.HasPrefix(m.Frame, phrase.NoLine) }) {
 		text = "(after LINE): no Python line runs there, as in a backward pass; LINE is the last one to ask for memory before. " + text
 	}
 	p.blank()
 	p.para("  ", text, dim)
 }
 
+// moments are those that the tables name: where settings stop, and where they differ.
+func moments(wi *whatif.Comparison) []*whatif.Moment {
+	var out []*whatif.Moment
+	for i := range wi.Settings {
+		s := &wi.Settings[i]
+		if s.First != nil {
+			out = append(out, &s.First.Moment, &s.Most.Moment)
+		}
+		if s.Failed() > 0 && len(s.Limited.Failures) > 0 {
+			out = append(out, &s.Limited.Failures[0].Moment)
+		}
+	}
+	return out
+}
+
 // byIteration compares the highest reserved level of each iteration.
-func (p *printer) byIteration(wi *align.WhatIf) {
+func (p *printer) byIteration(wi *whatif.Comparison) {
 	if wi.Track == nil || len(wi.Track.Iterations) == 0 || !wi.Timed {
 		return
 	}
-	shown := wi.Chosen(whatIfColumns)
 	p.head("Peak reserved by iteration")
-	tab := &textTable{}
-	name := tab.add(column{head: "iteration", left: true, min: 12})
 	t := thin(wi.Track.Iterations, whatIfRows)
 	gaps := map[int]string{}
+	rows := make([]*tables.SettingStep, len(t.rows))
 	for k, i := range t.rows {
 		if k > 0 && i != t.rows[k-1]+1 {
 			gaps[k] = fmt.Sprintf("… %d iterations", i-t.rows[k-1]-1)
 		}
-		name.cells = append(name.cells, wording.Terminal(wi.Track.Iterations[i].Name))
+		rows[k] = &tables.SettingStep{WhatIf: wi, Place: i}
 	}
-	for k, n := range shown {
-		c := column{head: number(n)}
-		if k >= 2 {
-			c.rank = k
-		}
-		col := tab.add(c)
-		for _, i := range t.rows {
-			col.cells = append(col.cells, wording.Bytes(wi.Settings[n].Iterations[i]))
-		}
-	}
-	p.table(tab, gaps)
+	p.table(laidOut(tables.StepsUnder(tables.Terminal, wi.Chosen(whatIfColumns), number), rows), gaps)
 }
 
-// settingNotes writes what is to be said about single settings, each sentence once; with dry it says whether there is any.
-func (p *printer) settingNotes(wi *align.WhatIf, dry bool) bool {
+// settingNotes are what is to be said about single settings, each sentence once. Which settings it is about is left out where
+// these are many: what is said of most of them is no reason to choose one.
+func settingNotes(wi *whatif.Comparison) []string {
 	var texts []string
 	where := map[string][]string{}
 	for i := range wi.Settings {
@@ -359,15 +300,10 @@ func (p *printer) settingNotes(wi *align.WhatIf, dry bool) bool {
 			where[n] = append(where[n], number(i))
 		}
 	}
-	if dry {
-		return len(texts) > 0
-	}
-	for _, n := range texts {
-		lead := strings.Join(where[n], ", ") + ": "
-		if len(where[n]) == len(wi.Settings) || len(where[n]) > 6 {
-			lead = ""
+	for i, n := range texts {
+		if len(where[n]) < len(wi.Settings) && len(where[n]) <= 6 {
+			texts[i] = strings.Join(where[n], ", ") + ": " + n
 		}
-		p.para("- ", lead+n)
 	}
-	return true
+	return texts
 }

@@ -3,7 +3,8 @@ package summary
 import (
 	"io"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
+	"nsysmem/render/tables"
 )
 
 // WhatIfSchema names the layout of WriteWhatIfJSON's output. Fields may be added to it, none is renamed or removed.
@@ -15,8 +16,8 @@ const whatIfListed = 20
 // WriteWhatIfJSON writes a comparison of settings as one JSON object in the layout WhatIfSchema. Bytes and nanoseconds
 // are integers, times are on the report's clock, or since the trace began without a report. What is unknown is null. The
 // error is the writer's.
-func WriteWhatIfJSON(w io.Writer, wi *align.WhatIf) error {
-	e := &whatIfEncoder{encoder{out: output{w: w}}, wi}
+func WriteWhatIfJSON(w io.Writer, wi *whatif.Comparison) error {
+	e := &encoder{out: output{w: w}}
 	e.raw("{\"schema\":")
 	e.text(WhatIfSchema)
 	e.raw(",\n\"snapshot\":{\"path\":")
@@ -40,9 +41,9 @@ func WriteWhatIfJSON(w io.Writer, wi *align.WhatIf) error {
 	}
 	e.boolField("ranked", wi.Ranked)
 	e.raw(",\n\"settings\":[")
-	for i := range wi.Settings {
+	for i, r := range tables.SettingRows(wi) {
 		e.next(i, "\n ")
-		e.setting(i)
+		e.setting(r)
 	}
 	e.raw("],\n\"notes\":")
 	e.texts(wi.Notes)
@@ -52,12 +53,7 @@ func WriteWhatIfJSON(w io.Writer, wi *align.WhatIf) error {
 	return e.out.close()
 }
 
-type whatIfEncoder struct {
-	encoder
-	wi *align.WhatIf
-}
-
-func (e *whatIfEncoder) texts(list []string) {
+func (e *encoder) texts(list []string) {
 	e.raw("[")
 	for i, s := range list {
 		e.next(i, "")
@@ -66,42 +62,26 @@ func (e *whatIfEncoder) texts(list []string) {
 	e.raw("]")
 }
 
-func (e *whatIfEncoder) setting(i int) {
-	s := &e.wi.Settings[i]
+func (e *encoder) setting(r *tables.Setting) {
+	w := r.WhatIf
+	s := &w.Settings[r.Place]
 	e.raw("{")
-	e.textField("conf", s.Conf)
-	e.boolField("recorded", s.IsRecorded)
-	e.boolField("default", s.IsDefault)
-	e.intField("peak_reserved_bytes", s.PeakReserved)
-	e.raw(`,"peak_reserved_range_bytes":[`)
-	e.int(s.ReservedRange[0])
-	e.raw(",")
-	e.int(s.ReservedRange[1])
-	e.raw("]")
-	e.intField("peak_allocated_bytes", s.PeakAllocated)
-	e.intField("cache_at_allocated_peak_bytes", s.CacheAtPeak)
-	e.intField("largest_gap_bytes", s.LargestGap)
-	e.intField("segments", int64(s.Segments))
-	e.intField("cuda_mallocs", int64(s.CUDAMallocs))
-	e.intField("failed_requests", int64(s.Failed()))
-	e.intField("smallest_capacity_bytes", s.SmallestCard)
+	members(e, tables.Settings.Columns(tables.JSON), r)
 	e.key("peak_at")
-	e.moment(&s.Peak)
+	object(e, tables.Moments.Columns(tables.JSON), &tables.Moment{WhatIf: w, Moment: &s.Peak})
 	e.key("largest_gap_at")
-	e.moment(&s.Gap)
+	object(e, tables.Moments.Columns(tables.JSON), &tables.Moment{WhatIf: w, Moment: &s.Gap})
 	e.key("differs_first")
-	e.apart(s.First)
+	e.difference(tables.Difference(w, s.First))
 	e.key("differs_most")
-	e.apart(s.Most)
-	e.raw(`,"iterations":[`)
-	for k, v := range s.Iterations {
-		e.next(k, "")
-		e.raw("{")
-		e.intField("index", int64(e.wi.Track.Iterations[k].Index))
-		e.intField("peak_reserved_bytes", v)
-		e.raw("}")
+	e.difference(tables.Difference(w, s.Most))
+	e.key("iterations")
+	rows := make([]*tables.SettingStep, len(s.Iterations))
+	for i := range rows {
+		rows[i] = &tables.SettingStep{WhatIf: w, Place: i}
 	}
-	e.raw(`],"grows_in":[`)
+	objects(e, "", tables.StepsUnder(tables.JSON, []int{r.Place}, func(int) string { return "peak_reserved_bytes" }), rows)
+	e.raw(`,"grows_in":[`)
 	for k, g := range s.Growth {
 		e.next(k, "")
 		e.raw("{")
@@ -111,58 +91,21 @@ func (e *whatIfEncoder) setting(i int) {
 		e.raw("}")
 	}
 	e.raw(`],"at_capacity":`)
-	e.limits(s.Limited)
+	e.limits(w, s.Limited)
 	e.key("notes")
 	e.texts(s.Notes)
 	e.raw("}")
 }
 
-// moment writes where in the program something is.
-func (e *whatIfEncoder) moment(m *align.Moment) {
-	e.raw("{")
-	e.place(m)
-	e.raw("}")
-}
-
-func (e *whatIfEncoder) place(m *align.Moment) {
-	e.raw(`"event":`)
-	e.int(int64(m.Event))
-	e.key("time_ns")
-	if e.wi.Timed {
-		e.int(m.Time)
-	} else {
-		e.raw("null")
-	}
-	e.key("iteration")
-	if it := e.iteration(m.Iteration); it != nil {
-		e.int(int64(it.Index))
-	} else {
-		e.raw("null")
-	}
-	e.textFieldOrNull("phase", m.Phase)
-	e.textFieldOrNull("frame", m.Frame)
-}
-
-func (e *whatIfEncoder) iteration(place int) *align.Iteration {
-	if e.wi.Track == nil {
-		return nil
-	}
-	return e.wi.Track.IterationAt(place)
-}
-
-func (e *whatIfEncoder) apart(a *align.Apart) {
-	if a == nil {
+func (e *encoder) difference(m *tables.Moment) {
+	if m == nil {
 		e.raw("null")
 		return
 	}
-	e.raw("{")
-	e.place(&a.Moment)
-	e.intField("reserved_bytes", a.Reserved)
-	e.intField("base_reserved_bytes", a.Base)
-	e.raw("}")
+	object(e, tables.Differences.Columns(tables.JSON), m)
 }
 
-func (e *whatIfEncoder) limits(l *align.Limits) {
+func (e *encoder) limits(w *whatif.Comparison, l *whatif.Limits) {
 	if l == nil {
 		e.raw("null")
 		return
@@ -172,22 +115,11 @@ func (e *whatIfEncoder) limits(l *align.Limits) {
 	e.intField("peak_reserved_bytes", l.PeakReserved)
 	e.intField("cuda_mallocs", int64(l.CUDAMallocs))
 	e.intField("cache_released", int64(l.Retries))
-	e.raw(`,"failures":[`)
-	for i := range l.Failures {
-		if i == whatIfListed {
-			break
-		}
-		f := &l.Failures[i]
-		e.next(i, "\n  ")
-		e.raw("{")
-		e.place(&f.Moment)
-		e.intField("request_bytes", f.Request)
-		e.intField("rounded_bytes", f.Rounded)
-		e.intField("free_cache_bytes", f.FreeCache)
-		e.intField("largest_free_bytes", f.LargestFree)
-		e.intField("reserved_bytes", f.Reserved)
-		e.intField("allocated_bytes", f.Allocated)
-		e.raw("}")
+	e.key("failures")
+	var rows []*tables.Moment
+	for i := range l.Failures[:min(len(l.Failures), whatIfListed)] {
+		rows = append(rows, tables.FailedRequest(w, &l.Failures[i]))
 	}
-	e.raw("]}")
+	objects(e, "\n  ", tables.FailedRequests.Columns(tables.JSON), rows)
+	e.raw("}")
 }

@@ -8,36 +8,37 @@ import (
 	"strings"
 	"testing"
 
-	"nsysmem/align"
+	"nsysmem/align/tensor"
+	"nsysmem/align/whatif"
 	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
 	"nsysmem/torchmem"
 )
 
 // whatIf is a comparison of four settings on a card that two of them do not run on.
-func whatIf(track bool) *align.WhatIf {
-	w := &align.WhatIf{Snapshot: "runs/s.pickle", Replay: &torchmem.Replay{}, Allocations: 1234, From: 1e6, To: 900e6, Timed: true, Known: true, Measured: 7 << 30,
+func whatIf(track bool) *whatif.Comparison {
+	w := &whatif.Comparison{Snapshot: "runs/s.pickle", Replay: &torchmem.Replay{}, Allocations: 1234, From: 1e6, To: 900e6, Timed: true, Known: true, Measured: 7 << 30,
 		Capacity: 6 << 30, Outside: 50 << 20, HasOutside: track, Notes: []string{"a note"}, CannotKnow: []string{"time is not modelled"}}
 	if track {
 		w.Track = sample.Report(4).Tracks[0]
 	}
-	at := func(it int, phase, frame string) align.Moment {
-		return align.Moment{Event: 77, Time: 5e6, Iteration: it, Phase: phase, Frame: frame}
+	at := func(it int, phase, frame string) whatif.Moment {
+		return whatif.Moment{Event: 77, Time: 5e6, Iteration: it, Phase: phase, Frame: frame}
 	}
 	add := func(conf string, peak int64, failed int) {
-		s := align.Setting{Peak: at(2, "backward", ""), Gap: at(1, "forward", "train.py:5 step"), SmallestCard: peak - 1<<30}
+		s := whatif.Setting{Peak: at(2, "backward", ""), Gap: at(1, "forward", "train.py:5 step"), SmallestCard: peak - 1<<30}
 		s.Conf, s.PeakReserved, s.ReservedRange, s.PeakAllocated = conf, peak, [2]int64{peak, peak}, peak/2
 		s.LargestGap, s.CacheAtPeak, s.Segments, s.CUDAMallocs = peak/3, peak/8, 40, 55
-		s.Limited = &align.Limits{Capacity: w.Capacity - w.Outside, PeakReserved: min(peak, 6<<30), CUDAMallocs: 60, Retries: 1, Failed: failed}
+		s.Limited = &whatif.Limits{Capacity: w.Capacity - w.Outside, PeakReserved: min(peak, 6<<30), CUDAMallocs: 60, Retries: 1, Failed: failed}
 		for range failed {
-			f := align.Failure{Moment: at(3, "forward/layer0", "train.py:9 forward")}
+			f := whatif.Failure{Moment: at(3, "forward/layer0", "train.py:9 forward")}
 			f.Request, f.Rounded, f.FreeCache, f.LargestFree, f.Reserved, f.Allocated = 100<<20, 128<<20, 300<<20, 72<<20, 5<<30, 4<<30
 			s.Limited.Failures = append(s.Limited.Failures, f)
 		}
-		s.Growth = []align.Share{{Name: "forward", Blocks: 3, Bytes: peak}}
+		s.Growth = []tensor.Share{{Name: "forward", Blocks: 3, Bytes: peak}}
 		if len(w.Settings) > 0 {
-			s.First = &align.Apart{Moment: at(0, "forward", ""), Reserved: 2 << 20, Base: 4 << 20}
-			s.Most = &align.Apart{Moment: at(3, "backward", ""), Reserved: peak, Base: 7 << 30}
+			s.First = &whatif.Apart{Moment: at(0, "forward", ""), Reserved: 2 << 20, Base: 4 << 20}
+			s.Most = &whatif.Apart{Moment: at(3, "backward", ""), Reserved: peak, Base: 7 << 30}
 		}
 		if track {
 			for i := range w.Track.Iterations {
@@ -56,7 +57,7 @@ func whatIf(track bool) *align.WhatIf {
 	return w
 }
 
-func whatIfText(t *testing.T, w *align.WhatIf, width int) string {
+func whatIfText(t *testing.T, w *whatif.Comparison, width int) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WriteWhatIf(&b, w, width, false); err != nil {

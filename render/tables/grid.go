@@ -9,10 +9,11 @@ type Grid struct {
 
 // A Head is what a Grid says of a column.
 type Head struct {
-	Key  string // unique in the grid, but for a column that stands twice, rounded and whole
-	Text string // as the output has it
-	Unit Unit
-	Bar  bool
+	Key   string // unique in the grid, but for a column that stands twice, rounded and whole
+	Text  string // as the output has it
+	Unit  Unit
+	Bar   bool
+	Shade string
 }
 
 // Row appends the cells of row i, from 0, one for each head.
@@ -32,7 +33,7 @@ func (g *Grid) Place(key string) int {
 func Over[R any](cols []Column[R], n int, at func(i int) R) Grid {
 	g := Grid{Rows: n, Heads: make([]Head, len(cols))}
 	for i, c := range cols {
-		g.Heads[i] = Head{Key: c.Key, Text: c.Head, Unit: c.Unit, Bar: c.Bar}
+		g.Heads[i] = Head{Key: c.Key, Text: c.Head, Unit: c.Unit, Bar: c.Bar, Shade: c.Shade}
 	}
 	g.put = func(i int, cells []Cell) []Cell {
 		r := at(i)
@@ -42,4 +43,9 @@ func Over[R any](cols []Column[R], n int, at func(i int) R) Grid {
 		return cells
 	}
 	return g
+}
+
+// Rows lays columns over rows that are at hand.
+func Rows[R any](cols []Column[R], rows []R) Grid {
+	return Over(cols, len(rows), func(i int) R { return rows[i] })
 }

@@ -61,10 +61,8 @@ func held(r *phaseRow, u *align.Use) *align.MemoryUse {
 	return &u.Memory
 }
 
-// HeldNeed is the highest need of a phase of a track in an iteration, in bytes of the level that tells phases apart.
-func HeldNeed(t *align.Track, p *align.PhaseStat) int64 {
-	return held(&phaseRow{Track: t}, &p.Max).Need
-}
+// HeldNeed is the highest need of a phase in an iteration, in bytes of the level that tells phases apart.
+func HeldNeed(r *Row[align.PhaseStat]) int64 { return held(r, &r.Item.Max).Need }
 
 // heldColumns are the figures of that level.
 func heldColumns(key, of string, use func(r *phaseRow) *align.Use) []Column[*phaseRow] {

@@ -51,6 +51,15 @@ func RowsOf[T any](rep *align.Report, t *align.Track, items []T, places []int) [
 	return rows
 }
 
+// AllRows are the rows of all items of a list.
+func AllRows[T any](rep *align.Report, t *align.Track, items []T) []*Row[T] {
+	rows := make([]*Row[T], len(items))
+	for i := range items {
+		rows[i] = &Row[T]{Report: rep, Track: t, Item: &items[i]}
+	}
+	return rows
+}
+
 // RowGrid is a table of the items of all tracks.
 func RowGrid[T any](rep *align.Report, cols []Column[*Row[T]], items func(*align.Track) []T) Grid {
 	n, at := Across(rep, func(t *align.Track) int { return len(items(t)) })

@@ -3,6 +3,7 @@ package tables
 import (
 	"nsysmem/align"
 	"nsysmem/render/phrase"
+	"slices"
 )
 
 // A Step is a row that stands for one iteration of a track, or for one of its phases.
@@ -14,6 +15,9 @@ type Step struct {
 	Iteration *align.Iteration
 	Phase     *align.Phase // nil for the iteration itself
 	Peak      *string      // phase of the iteration's device peak where the phases are not at hand; else nil
+
+	indexed *align.Iteration        // whose phases are in paths
+	paths   map[string]*align.Phase // by path
 }
 
 // use is what is counted for the step.
@@ -98,16 +102,17 @@ var steps = append([]Column[*Step]{
 	{Key: "device", Head: "device", Unit: ID, Int: func(s *Step) int64 { return s.Track.Device }},
 	{Key: "device_name", Text: func(s *Step) string { return s.Track.DeviceName }},
 	{Key: "iteration", Head: "iteration", Unit: ID, Int: func(s *Step) int64 { return int64(s.Iteration.Index) }},
-	{Key: "iteration_name", Head: "name", Text: func(s *Step) string { return s.Iteration.Name }},
+	{Key: "iteration_name", Head: "name", Distinct: true, Text: func(s *Step) string { return s.Iteration.Name }},
 	{Key: "warmup", Unit: Flag, Int: func(s *Step) int64 { return one(s.Iteration.Warmup) }},
 	{Key: "truncated", Unit: Flag, Int: func(s *Step) int64 { return one(s.Iteration.Truncated) }},
 	{Key: "flags", Head: "flags", Text: func(s *Step) string { return phrase.Flags(s.Iteration) }},
 	{Key: "path", Head: "phase", Text: (*Step).phasePath},
 	{Key: "name", Text: func(s *Step) string { return s.Phase.Name }, Known: (*Step).isPhase},
-	{Key: "depth", Head: "depth", Unit: ID, Int: (*Step).depth},
+	{Key: "depth", Head: "depth", Unit: Small, Int: (*Step).depth},
 	{Key: "calls", Head: "calls", Unit: Count, Int: (*Step).calls},
 	{Key: "from", Head: "from", Unit: Origin, Int: func(s *Step) int64 { return one(s.inferred()) }},
 	{Key: "annotated", Unit: Origin, Int: func(s *Step) int64 { return one(s.isPhase() && s.Phase.Inferred) }},
+	{Key: "some_from", Unit: Origin, Named: true, Int: func(s *Step) int64 { return one(phrase.Inferred(s.Track) != "") }},
 	{Key: "inferred", Unit: Flag, Int: func(s *Step) int64 { return one(s.isPhase() && s.Phase.Inferred) }},
 	{Key: "start_ns", Unit: Time, Int: (*Step).start},
 	{Key: "end_ns", Unit: Time, Int: (*Step).end},
@@ -132,7 +137,8 @@ const (
 		"memsets, memset_bytes, memset_ns, api_calls, api_alloc_ns, api_free_ns, api_sync_ns"
 	parquetFigures = "start_bytes, end_bytes, net_bytes, peak_bytes, peak_at_ns, need_bytes, " +
 		"allocs, alloc_bytes, frees, free_bytes, failed_allocs, " +
-		"kernels, kernel_ns, busy_ns, graphs, graph_ns, h2d_bytes, d2h_bytes, d2d_bytes, memcpy_ns, memset_bytes, " +
+		workInParquet
+	workInParquet = "kernels, kernel_ns, busy_ns, graphs, graph_ns, h2d_bytes, d2h_bytes, d2d_bytes, memcpy_ns, memset_bytes, " +
 		"api_alloc_ns, api_free_ns, api_sync_ns, api_calls, copies"
 )
 
@@ -157,6 +163,8 @@ var (
 			workFigures + ", " + wholeLevel,
 		Parquet: "iteration, warmup, truncated, path=phase, name, depth, calls, inferred, start_ns, end_ns, duration_ns, " + parquetFigures,
 	})
+	// matrixLead leads the rows of Matrix.
+	matrixLead = "pid, device, iteration, iteration_name, flags, some_from=From"
 	Iterations = stepTables[0]
 	PhaseRows  = stepTables[1]
 )
@@ -168,24 +176,26 @@ func LevelColumns(kind align.LevelKind, prefix string) []Column[*Step] {
 	return headed(p.columns(Memory))
 }
 
-// GapColumns are what lies between the levels allocated, reserved and traced at the end of a step.
-func GapColumns() []Column[*Step] {
-	gap := func(key string, of func(unused, outside int64) int64) Column[*Step] {
-		return Column[*Step]{Key: key, Unit: Bytes,
-			Int: func(s *Step) int64 {
-				unused, outside, _ := s.use().Gaps()
-				return of(unused, outside)
-			},
-			Known: func(s *Step) bool {
-				_, _, ok := s.use().Gaps()
-				return ok
-			}}
-	}
-	return headed([]Column[*Step]{
-		gap("unused_end_bytes", func(unused, _ int64) int64 { return unused }),
-		gap("outside_end_bytes", func(_, outside int64) int64 { return outside }),
-	})
+// gapColumns are what lies between the levels allocated, reserved and traced at the end of a step.
+var gapColumns = []Column[*Step]{
+	gapColumn("unused_end_bytes", "unused cache at end", func(unused, _ int64) int64 { return unused }),
+	gapColumn("outside_end_bytes", "outside PyTorch at end", func(_, outside int64) int64 { return outside }),
 }
+
+func gapColumn(key, head string, of func(unused, outside int64) int64) Column[*Step] {
+	return Column[*Step]{Key: key, Head: head, Unit: Bytes, Over: "end gaps",
+		Int: func(s *Step) int64 {
+			unused, outside, _ := s.use().Gaps()
+			return of(unused, outside)
+		},
+		Known: func(s *Step) bool {
+			_, _, ok := s.use().Gaps()
+			return ok
+		}}
+}
+
+// GapColumns are those columns for CSV.
+func GapColumns() []Column[*Step] { return headed(slices.Clone(gapColumns)) }
 
 // headed gives columns for machines their keys as heads.
 func headed(cols []Column[*Step]) []Column[*Step] {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // An Output is a format that tables are written in.
@@ -25,11 +26,12 @@ const (
 // A Table is a choice of columns for each output, in the order in which they stand there; none where the output does not
 // have the table.
 type Table[R any] struct {
-	views [outputs][]Column[R]
+	views func() [][outputs][]Column[R] // of the tables that were defined together
+	place int                           // among those
 }
 
 // Columns are the columns that an output shows, from left to right, each with the head that it has there.
-func (t Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
+func (t Table[R]) Columns(o Output) []Column[R] { return t.views()[t.place][o] }
 
 // Views say for some outputs which columns of a catalogue they show: their keys in order, parted by commas. A key may be
 // followed by
@@ -37,36 +39,33 @@ func (t Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
 //	!          whole bytes or nanoseconds, where Bytes and Time are rounded
 //	~          several lines, where Words take one
 //	:3 or :3/10  the rank 3 and the least width of 10 of Column
-//	=head      another head in this output
+//	=head      another head in this output; with == in workbooks too without the unit behind it
 //
 // such as "name:12/10, peak_bytes, need_bytes:4, flags=note".
 type Views map[Output]string
 
-// define makes tables of the columns of a catalogue. It panics where a view is not well made, which is a fault of this
+// define makes tables of the columns of a catalogue. Their views are laid out when one is first asked for, since most
+// calls of the program need few of them; Columns then panics where a view is not well made, which is a fault of this
 // package and not of a report.
 //
 // A column that none of the views names is shown by all of them, behind those that they name, unless it is Named.
 func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
-	place := make(map[string]int, len(catalogue))
-	for i, c := range catalogue {
-		if _, twice := place[c.Key]; twice || c.Key == "" {
-			panic(fmt.Sprintf("tables: key %q is missing or stands twice", c.Key))
-		}
-		place[c.Key] = i
-	}
-	named := make([]bool, len(catalogue))
+	views := sync.OnceValue(func() [][outputs][]Column[R] { return layOut(catalogue, tables) })
 	out := make([]Table[R], len(tables))
+	for i := range out {
+		out[i] = Table[R]{views, i}
+	}
+	return out
+}
+
+// layOut gives for each table the columns of each output.
+func layOut[R any](catalogue []Column[R], tables []Views) [][outputs][]Column[R] {
+	place := places(catalogue)
+	named := make([]bool, len(catalogue))
+	out := make([][outputs][]Column[R], len(tables))
 	for i, views := range tables {
 		for o, text := range views {
-			for item := range strings.SplitSeq(text, ",") {
-				key, pick := parse(strings.TrimSpace(item))
-				k, ok := place[key]
-				if !ok {
-					panic(fmt.Sprintf("tables: view %q: no column %q", text, key))
-				}
-				named[k] = true
-				out[i].views[o] = append(out[i].views[o], show(catalogue[k], o, pick))
-			}
+			out[i][o] = view(catalogue, place, o, text, named)
 		}
 	}
 	for k, c := range catalogue {
@@ -75,11 +74,43 @@ func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
 		}
 		for i, views := range tables {
 			for o := range views {
-				out[i].views[o] = append(out[i].views[o], show(c, o, pick{rank: newRank}))
+				out[i][o] = append(out[i][o], show(c, o, pick{rank: newRank}))
 			}
 		}
 	}
 	return out
+}
+
+// places are the places of the columns of a catalogue by their keys.
+func places[R any](catalogue []Column[R]) map[string]int {
+	place := make(map[string]int, len(catalogue))
+	for i, c := range catalogue {
+		if _, twice := place[c.Key]; twice || c.Key == "" {
+			panic(fmt.Sprintf("tables: key %q is missing or stands twice", c.Key))
+		}
+		place[c.Key] = i
+	}
+	return place
+}
+
+// view is the columns that a text names, and marks them in named.
+func view[R any](catalogue []Column[R], place map[string]int, o Output, text string, named []bool) []Column[R] {
+	var out []Column[R]
+	for item := range strings.SplitSeq(text, ",") {
+		key, pick := parse(strings.TrimSpace(item))
+		k, ok := place[key]
+		if !ok {
+			panic(fmt.Sprintf("tables: view %q: no column %q", text, key))
+		}
+		named[k] = true
+		out = append(out, show(catalogue[k], o, pick))
+	}
+	return out
+}
+
+// lead is the columns that a text names and no others, for rows that go on with columns of their own.
+func lead[R any](catalogue []Column[R], o Output, text string) []Column[R] {
+	return view(catalogue, places(catalogue), o, text, make([]bool, len(catalogue)))
 }
 
 // newRank is the rank of a column that a view does not name: where the width is short it is left out before all others.
@@ -119,6 +150,9 @@ func number(s string) int {
 	return n
 }
 
+// wholes are the units of the same figures to the last digit.
+var wholes = map[Unit]Unit{Bytes: Whole, Change: WholeChange, Time: WholeNS, Short: WholeNS}
+
 // show is a column as an output has it.
 func show[R any](c Column[R], o Output, p pick) Column[R] {
 	c.Rank, c.Min = p.rank, p.min
@@ -126,38 +160,38 @@ func show[R any](c Column[R], o Output, p pick) Column[R] {
 		c.Unit = Long
 	}
 	if p.whole {
-		c.Bar = false
-		switch c.Unit {
-		case Bytes, Change:
-			c.Unit = Whole
-		case Time, Short:
-			c.Unit = WholeNS
+		c.Bar = false // the rounded column beside it has them
+		if whole, ok := wholes[c.Unit]; ok {
+			c.Unit = whole
 		}
 	}
-	switch o {
-	case CSV:
-		c.Head = c.Key
-		if c.Group != "" && !strings.HasPrefix(c.Key, c.Group+"_") {
-			c.Head = c.Group + "_" + c.Key
-		}
-	case JSON, Parquet:
-		c.Head = c.Key
-	case Markdown:
-		c.Head = capital(c.Head)
-	case Workbook, BatchWorkbook:
-		c.Head = capital(c.Head) + remark(unitNames[c.Unit], c.Of)
-	}
-	if p.head != nil {
-		c.Head = *p.head
-		if o == Workbook || o == BatchWorkbook {
-			c.Head += remark(unitNames[c.Unit], c.Of)
-		}
-	}
+	c.Head = headIn(c, o, p.head)
 	return c
 }
 
+// headIn is the head of a column in an output; own is the one that the view gives it, nil for none.
+func headIn[R any](c Column[R], o Output, own *string) string {
+	head, exact := c.Head, false
+	switch {
+	case own != nil:
+		head, exact = strings.CutPrefix(*own, "=")
+	case o == CSV && c.Group != "" && !strings.HasPrefix(c.Key, c.Group+"_"):
+		return c.Group + "_" + c.Key
+	case o == CSV, o == JSON, o == Parquet:
+		return c.Key
+	case o != Terminal:
+		head = capital(head)
+	}
+	// A cell of a workbook is a bare number.
+	if (o == Workbook || o == BatchWorkbook) && !exact {
+		head += remark(unitNames[c.Unit], c.Of)
+	}
+	return head
+}
+
 // unitNames are the units that the heads of workbooks name: a cell there is a bare number.
-var unitNames = map[Unit]string{Bytes: "MiB", Change: "MiB", Whole: "bytes", Time: "ms", Short: "µs", WholeNS: "ns", Percent: "%", Rate: "GiB/s"}
+var unitNames = map[Unit]string{Bytes: "MiB", Change: "MiB", Whole: "bytes", WholeChange: "bytes",
+	Time: "ms", Short: "µs", WholeNS: "ns", Percent: "%", Rate: "GiB/s"}
 
 // remark is what stands behind a head, such as " (MiB, max)".
 func remark(parts ...string) string {

@@ -4,9 +4,25 @@ import "nsysmem/render/tables"
 
 // formats of the units. Cells of MiB and ms hold the exact bytes and nanoseconds under the decimals shown.
 var unitFormats = map[tables.Unit]format{
-	tables.Words: asText, tables.Long: asLong, tables.ID: asID, tables.Count: asCount, tables.Bytes: asMiB, tables.Change: asChange,
-	tables.Whole: asCount, tables.Time: asTime, tables.Short: asTime, tables.WholeNS: asCount, tables.Percent: asMiB, tables.Ratio: asMiB, tables.Rate: asMiB,
+	tables.Words: asText, tables.Long: asLong, tables.ID: asID, tables.Small: asID, tables.Count: asCount, tables.Bytes: asMiB, tables.Change: asChange,
+	tables.Whole: asCount, tables.WholeChange: asCount, tables.Time: asTime, tables.Short: asTime, tables.WholeNS: asCount, tables.Percent: asMiB, tables.Ratio: asMiB, tables.Rate: asMiB,
 	tables.Flag: asText, tables.Origin: asText, tables.Address: asAddress,
+	tables.Handle: asID, tables.Term: asText,
+}
+
+// scales colour the columns that are to be compared with those beside them.
+func scales(heads []tables.Head) []scale {
+	var out []scale
+	for i, h := range heads {
+		switch {
+		case h.Shade == "":
+		case i > 0 && heads[i-1].Shade == h.Shade:
+			out[len(out)-1].last = i
+		default:
+			out = append(out, scale{first: i, last: i, change: h.Unit == tables.Change})
+		}
+	}
+	return out
 }
 
 // origins are the words for a cell of tables.Origin, by its number.
@@ -18,6 +34,7 @@ func (t table) of(g tables.Grid) *table {
 	for _, h := range g.Heads {
 		t.cols = append(t.cols, column{head: h.Text, as: unitFormats[h.Unit], bar: h.Bar})
 	}
+	t.scales = scales(g.Heads)
 	var cells []tables.Cell
 	t.fill = func(i int, r *row) {
 		cells = g.Row(i, cells[:0])
@@ -35,7 +52,7 @@ func (r *row) cell(c *tables.Cell) {
 		return
 	}
 	switch c.Unit {
-	case tables.Words, tables.Long:
+	case tables.Words, tables.Long, tables.Term:
 		r.text(c.Text)
 	case tables.Flag:
 		r.text(c.Read())
@@ -53,6 +70,12 @@ func (r *row) cell(c *tables.Cell) {
 		r.us(true, c.Int)
 	case tables.Percent, tables.Ratio, tables.Rate:
 		r.cells = append(r.cells, c.Real)
+	case tables.Handle:
+		if c.IsNumber() {
+			r.int(c.Int)
+			return
+		}
+		r.address(uint64(c.Int))
 	case tables.Address:
 		r.address(uint64(c.Int))
 	default:

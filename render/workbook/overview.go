@@ -23,6 +23,7 @@ const (
 	overviewPhases = 12    // phases in the table and the chart
 	overviewTracks = 4     // tracks that have charts
 	chartRows      = 22    // rows that a chart covers
+	markedPoints   = 40    // so few iterations of a chart have a mark each
 	chartPoints    = 30000 // iterations that a chart shows; Excel takes 32,000 a series
 	overviewDoubts = 15    // findings and warnings that stand in full
 )
@@ -58,9 +59,8 @@ func (b *book) overview(rep *findings.Report) error {
 	o.levels(rep)
 	o.tracks(rep)
 	o.tensors(rep)
-	first := o.row + 1 // the head of the phases' table
-	peaks := o.phases(rep)
-	o.charts(rep, peaks, first)
+	head := o.row + sectionRows
+	o.charts(rep, o.phases(rep), head)
 	o.tensorCharts(rep)
 	if o.err != nil {
 		return fmt.Errorf("sheet %q: %w", overviewSheet, o.err)
@@ -109,6 +109,9 @@ func (o *overview) fact(key, text string) {
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, min(max(lines, 1)*15, 150)))
 	o.row++
 }
+
+// sectionRows is how far below the last row the first one of a section is.
+const sectionRows = 2
 
 func (o *overview) section(title string) {
 	o.row++
@@ -256,12 +259,6 @@ func (o *overview) tracks(rep *findings.Report) {
 	o.table("Tracks", table{}.of(tables.TrackGrid(rep.Report, tables.Tracks.Columns(tables.Workbook))))
 }
 
-// A peak is a phase of a track in the Overview's table.
-type peak struct {
-	t *align.Track
-	p *align.PhaseStat
-}
-
 // ofLevel says, as the end of a title, of which level phases are told; empty where that is the device level.
 func ofLevel(rep *findings.Report) string {
 	with := 0
@@ -280,22 +277,22 @@ func ofLevel(rep *findings.Report) string {
 }
 
 // phases writes the table of phases that need most, and returns its rows.
-func (o *overview) phases(rep *findings.Report) []peak {
-	var all []peak
+func (o *overview) phases(rep *findings.Report) *tables.Grid {
+	var all []*tables.Row[align.PhaseStat]
 	if !rep.Collected.Memory {
 		return nil
 	}
 	for _, t := range rep.Tracks {
 		for i := range t.Phases {
 			if t.Phases[i].Path != align.OtherPhase {
-				all = append(all, peak{t, &t.Phases[i]})
+				all = append(all, &tables.Row[align.PhaseStat]{Report: rep.Report, Track: t, Item: &t.Phases[i]})
 			}
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	need := func(i int) int64 { return tables.HeldNeed(all[i].t, all[i].p) }
+	need := func(i int) int64 { return tables.HeldNeed(all[i]) }
 	sort.SliceStable(all, func(i, j int) bool { return need(i) > need(j) })
 	// Phases that need nothing say nothing, unless all are such.
 	some := sort.Search(len(all), func(i int) bool { return need(i) <= 0 })
@@ -304,17 +301,14 @@ func (o *overview) phases(rep *findings.Report) []peak {
 	}
 	all = all[:min(len(all), overviewPhases)]
 	o.section("Phases of steady iterations that need most" + ofLevel(rep))
-	row := &tables.Row[align.PhaseStat]{Report: rep.Report}
-	o.table("Phase_peaks", table{}.of(tables.Over(tables.PhasePeaks.Columns(tables.Workbook), len(all), func(i int) *tables.Row[align.PhaseStat] {
-		row.Track, row.Item = all[i].t, all[i].p
-		return row
-	})))
-	return all
+	g := tables.Rows(tables.PhasePeaks.Columns(tables.Workbook), all)
+	o.table("Phase_peaks", table{}.of(g))
+	return &g
 }
 
-// charts draws the level of each iteration, one chart a track, and the phases of the table whose section begins at the
-// row first.
-func (o *overview) charts(rep *findings.Report, peaks []peak, first int) {
+// charts draws the level of each iteration, one chart a track, and beside the first the phases of a table of so many rows
+// whose head is in row head of this sheet.
+func (o *overview) charts(rep *findings.Report, phases *tables.Grid, head int) {
 	if !rep.Collected.Memory {
 		return
 	}
@@ -322,50 +316,28 @@ func (o *overview) charts(rep *findings.Report, peaks []peak, first int) {
 	// A picture that is cut by the end of a page shows nothing.
 	o.do(o.b.f.InsertPageBreak(overviewSheet, "A"+strconv.Itoa(o.row)))
 	o.row++
-	drawn, offset := 0, 0
+	g := tables.IterationGrid(rep.Report, tables.Iterations.Columns(tables.Workbook))
+	drawn, first := 0, 0
 	right, _ := excelize.ColumnNumberToName(overviewWidth/2 + 1)
 	for _, t := range rep.Tracks {
-		from := offset + 2
-		offset += len(t.Iterations)
-		to := min(offset+1, from+chartPoints-1, maxRows)
-		if to < from || drawn == overviewTracks {
+		from := first
+		first += len(t.Iterations)
+		shown := min(len(t.Iterations), chartPoints, maxRows-1-from)
+		if shown <= 0 || drawn == overviewTracks {
 			continue
 		}
 		drawn++
 		o.chartRow()
-		series := func(col int, color string, width float64) excelize.ChartSeries {
-			s := excelize.ChartSeries{
-				Name:       cells("Iterations", col, 1, 1),
-				Categories: cells("Iterations", columnIteration, from, to),
-				Values:     cells("Iterations", col, from, to),
-				Fill:       solid(color),
-				Line:       excelize.LineOptions{Width: width},
-				Marker:     excelize.ChartMarker{Symbol: "none"},
-			}
-			if to-from < 40 {
-				s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: solid(color)}
-			}
-			return s
+		c := iterationsChart(iterationsSheet, &g, from, from+shown, [][2]string{{"peak_bytes", "E08214"}, {"start_bytes", "4393C3"}, {"end_bytes", "1F4E79"}})
+		c.Title = title("Device level of each iteration, " + processAndDevice(t))
+		for i := range c.Series[1:] {
+			c.Series[i+1].Line.Width = 1.5
 		}
-		o.chart("A", &excelize.Chart{
-			Type: excelize.Line,
-			Series: []excelize.ChartSeries{series(columnPeak, "E08214", 2), series(columnStart, "4393C3", 1.5),
-				series(columnEnd, "1F4E79", 1.5)},
-			Title: title(fmt.Sprintf("Device level of each iteration, process %d, device %d", t.PID, t.Device)),
-			XAxis: excelize.ChartAxis{Font: axisFont, Title: title("iteration"), TickLabelSkip: max(1, (to-from)/20), TickLabelPosition: excelize.ChartTickLabelLow},
-			YAxis: axis(),
-		})
-		if drawn == 1 && len(peaks) > 0 {
-			bar := func(col int, color string) excelize.ChartSeries {
-				return excelize.ChartSeries{
-					Name: cells(overviewSheet, col, first+1, first+1), Categories: cells(overviewSheet, 2, first+2, first+1+len(peaks)),
-					Values: cells(overviewSheet, col, first+2, first+1+len(peaks)),
-					Fill:   solid(color),
-				}
-			}
+		o.chart("A", c)
+		if drawn == 1 && phases != nil {
 			o.chart(right, &excelize.Chart{
 				Type:   excelize.Col,
-				Series: []excelize.ChartSeries{bar(4, "E08214"), bar(5, "4393C3")},
+				Series: columnSeries(overviewSheet, phases, "path", head, 0, phases.Rows, [][2]string{{"held.max.peak_bytes", "E08214"}, {"held.max.need_bytes", "4393C3"}}),
 				Title:  title("Highest peak and need of phases" + ofLevel(rep)),
 				XAxis:  excelize.ChartAxis{Font: axisFont, TickLabelPosition: excelize.ChartTickLabelLow},
 				YAxis:  axis(),
@@ -373,6 +345,25 @@ func (o *overview) charts(rep *findings.Report, peaks []peak, first int) {
 		}
 		o.row += chartRows
 	}
+}
+
+// iterationsChart shows columns of the rows of a sheet from and below to, each column with its colour.
+func iterationsChart(sheet string, g *tables.Grid, from, to int, columns [][2]string) *excelize.Chart {
+	shown := to - from
+	c := &excelize.Chart{
+		Type:   excelize.Line,
+		XAxis:  excelize.ChartAxis{Font: axisFont, Title: title("iteration"), TickLabelSkip: max(1, (shown-1)/20), TickLabelPosition: excelize.ChartTickLabelLow},
+		YAxis:  axis(),
+		Series: columnSeries(sheet, g, "iteration", 1, from, to, columns),
+	}
+	for i := range c.Series {
+		s := &c.Series[i]
+		s.Line, s.Marker = excelize.LineOptions{Width: 2}, excelize.ChartMarker{Symbol: "none"}
+		if shown <= markedPoints {
+			s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: s.Fill}
+		}
+	}
+	return c
 }
 
 // chartRow begins a row of charts: a new page after each two, for a picture that is cut by the end of a page shows

@@ -84,19 +84,3 @@ func phaseText(path string, where align.Where) string {
 	}
 	return path
 }
-
-// iterationIndex takes the number of the iteration at a place of the track.
-func (r *row) iterationIndex(t *align.Track, place int) {
-	if it := t.IterationAt(place); it != nil {
-		r.int(int64(it.Index))
-	} else {
-		r.none()
-	}
-}
-
-// where takes the columns of the iteration and phase in which something happened, and From.
-func (r *row) where(origin func(t *align.Track, place int, path string) string, t *align.Track, iteration int, phase string) {
-	r.iterationIndex(t, iteration)
-	r.text(phase)
-	r.text(origin(t, iteration, phase))
-}

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/xuri/excelize/v2"
+
+	"nsysmem/render/tables"
 )
 
 // A Book is a workbook that is no report's: an overview of facts and charts, and a sheet for each table.
@@ -21,66 +23,24 @@ type Fact struct {
 	Key, Text string
 }
 
-// A Format is how a column shows its cells.
-type Format = format
-
-// The formats. Cells of MiB, Change and Time hold the exact number of bytes or nanoseconds under the decimals shown.
-const (
-	Text   = asText
-	Long   = asLong  // wrapped text
-	ID     = asID    // a number that is a name
-	Count  = asCount // 1,234
-	MiB    = asMiB
-	Change = asChange // MiB with its sign
-	Time   = asTime   // ms
-)
-
-// A Column is a column of a Table.
-type Column struct {
-	Head  string
-	As    Format
-	Bar   bool // with bars, which compare the cells of the column
-	Shade bool // with shades, which compare the cells of all such columns; these stand side by side
-}
-
 // A Table is a sheet. Where it has more rows than a sheet may, it goes on in another.
 type Table struct {
-	Sheet   string // name of the sheet
-	Name    string // of the table, of letters and underscores
-	Columns []Column
-	Rows    int
-	Fill    func(i int, r Row) // gives the cells of row i from left to right; called more than once, each time with rising i
-	None    string             // what is said where there are no rows
-	Fixed   int                // columns that stay when one scrolls to the right
-	Tab     string             // colour of the tab, such as "1F4E79"; empty for none
+	Sheet string // name of the sheet
+	Name  string // of the table, of letters and underscores
+	Grid  tables.Grid
+	None  string // what is said where there are no rows
+	Fixed int    // columns that stay when one scrolls to the right
+	Tab   string // colour of the tab, such as "1F4E79"; empty for none
 }
-
-// A Row takes the cells of one row from left to right.
-type Row struct{ r *row }
-
-// None leaves a cell empty: unknown or not collected.
-func (r Row) None() { r.r.none() }
-
-// Text takes a text; an empty one leaves the cell empty. It is never taken for a formula.
-func (r Row) Text(s string) { r.r.text(s) }
-
-// Int takes a number, where it is known.
-func (r Row) Int(known bool, v int64) { r.r.intIf(known, v) }
-
-// Bytes takes bytes for a column of MiB or Change, where they are known.
-func (r Row) Bytes(known bool, v int64) { r.r.mib(known, v) }
-
-// NS takes nanoseconds for a column of Time, where they are known.
-func (r Row) NS(known bool, v int64) { r.r.ms(known, v) }
 
 // A Chart stands on the overview and shows columns of a table.
 type Chart struct {
 	Title      string
-	Table      string // its sheet
-	Lines      bool   // lines; otherwise columns
-	Categories int    // column, from 0
-	Values     []int  // columns, from 0
-	From, To   int    // rows of the table shown, half-open; those beyond what a sheet or a chart takes are left out
+	Table      *Table
+	Lines      bool     // lines; otherwise columns
+	Categories string   // key of a column
+	Values     []string // keys of columns
+	From, To   int      // rows of the table shown, half-open; those beyond what a sheet or a chart takes are left out
 	XTitle     string
 	YTitle     string
 }
@@ -107,22 +67,7 @@ func (b *book) fillBook(k *Book) error {
 }
 
 func (t *Table) table() *table {
-	out := &table{sheet: t.Sheet, name: t.Name, n: t.Rows, none: t.None, fixed: t.Fixed, tab: t.Tab,
-		fill: func(i int, r *row) { t.Fill(i, Row{r}) }}
-	first, last := -1, -1
-	for i, c := range t.Columns {
-		out.cols = append(out.cols, column{head: c.Head, as: c.As, bar: c.Bar})
-		if c.Shade {
-			if first < 0 {
-				first = i
-			}
-			last = i
-		}
-	}
-	if first >= 0 {
-		out.scales = []scale{{first: first, last: last}}
-	}
-	return out
+	return table{sheet: t.Sheet, name: t.Name, none: t.None, fixed: t.Fixed, tab: t.Tab}.of(t.Grid)
 }
 
 // front writes the overview.
@@ -174,10 +119,12 @@ func (c *Chart) chart() *excelize.Chart {
 	if c.XTitle != "" {
 		out.XAxis.Title = title(c.XTitle)
 	}
-	for i, col := range c.Values {
+	sheet, categories := c.Table.Sheet, c.Table.Grid.Place(c.Categories)
+	for i, key := range c.Values {
+		col := c.Table.Grid.Place(key)
 		fill := solid(chartColours[i%len(chartColours)])
-		s := excelize.ChartSeries{Name: cells(c.Table, col, 1, 1), Categories: cells(c.Table, c.Categories, from, max(from, to)),
-			Values: cells(c.Table, col, from, max(from, to)), Fill: fill}
+		s := excelize.ChartSeries{Name: cells(sheet, col, 1, 1), Categories: cells(sheet, categories, from, max(from, to)),
+			Values: cells(sheet, col, from, max(from, to)), Fill: fill}
 		if c.Lines {
 			s.Line = excelize.LineOptions{Width: 2}
 			s.Marker = excelize.ChartMarker{Symbol: "none"}

@@ -5,8 +5,10 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 // tensors writes what is known of tensors in sentences.
@@ -50,54 +52,65 @@ func (o *overview) tensors(rep *findings.Report) {
 // tensorCharts draws for each track the three levels of its iterations, and its categories at the peak.
 func (o *overview) tensorCharts(rep *findings.Report) {
 	right, _ := excelize.ColumnNumberToName(overviewWidth/2 + 1)
-	drawn, levels, cats := 0, 0, 0
+	drawn := 0
 	for _, t := range rep.Tracks {
-		from := levels + 2
-		levels += leveled(t)
-		to := min(levels+1, from+chartPoints-1, maxRows)
-		first := cats + 2
-		cats += len(categoryRows(t))
-		last := min(cats+1, maxRows)
 		if t.Tensors == nil || drawn == overviewTracks {
 			continue
 		}
 		drawn++
 		o.chartRow()
-		who := fmt.Sprintf("process %d, device %d", t.PID, t.Device)
-		column := right
-		if to >= from {
-			c := &excelize.Chart{
-				Type:  excelize.Line,
-				Title: title("Peaks of the three levels, " + who),
-				XAxis: excelize.ChartAxis{Font: axisFont, Title: title("iteration"), TickLabelSkip: max(1, (to-from)/20), TickLabelPosition: excelize.ChartTickLabelLow},
-				YAxis: axis(),
+		column := "A"
+		for _, c := range []*excelize.Chart{levelsChart(rep.Report, t), categoriesChart(rep.Report, t)} {
+			if c != nil {
+				o.chart(column, c)
+				column = right
 			}
-			for i, color := range []string{"E08214", "4393C3", "1F4E79"} {
-				col := tensorLead + i*levelFigures + levelPeakPlace
-				s := excelize.ChartSeries{Name: cells("Tensor levels", col, 1, 1), Categories: cells("Tensor levels", columnIteration, from, to),
-					Values: cells("Tensor levels", col, from, to), Fill: solid(color), Line: excelize.LineOptions{Width: 2}, Marker: excelize.ChartMarker{Symbol: "none"}}
-				if to-from < 40 {
-					s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: solid(color)}
-				}
-				c.Series = append(c.Series, s)
-			}
-			o.chart("A", c)
-		} else {
-			column = "A"
-		}
-		if last >= first {
-			o.chart(column, &excelize.Chart{
-				Type: excelize.Col,
-				Series: []excelize.ChartSeries{
-					{Name: cells("Categories", columnAtPeak-1, 1, 1), Categories: cells("Categories", columnCategory, first, last),
-						Values: cells("Categories", columnAtPeak-1, first, last), Fill: solid("4393C3")},
-					{Name: cells("Categories", columnAtPeak, 1, 1), Categories: cells("Categories", columnCategory, first, last),
-						Values: cells("Categories", columnAtPeak, first, last), Fill: solid("E08214")}},
-				Title: title("Categories of tensors, " + who),
-				XAxis: excelize.ChartAxis{Font: axisFont, TickLabelPosition: excelize.ChartTickLabelLow},
-				YAxis: axis(),
-			})
 		}
 		o.row += chartRows
 	}
+}
+
+// levelsChart shows the peaks of the three levels by iteration; nil where the track has no such levels.
+func levelsChart(rep *align.Report, t *align.Track) *excelize.Chart {
+	from, to := tables.TensorLevelRows(rep, t)
+	shown := min(to, from+chartPoints, maxRows-1) - from
+	if shown <= 0 {
+		return nil
+	}
+	g := tables.TensorLevelGrid(rep)
+	c := iterationsChart(levelsSheet, &g, from, from+shown, [][2]string{{"allocated.peak_bytes", "E08214"}, {"reserved.peak_bytes", "4393C3"}, {"traced.peak_bytes", "1F4E79"}})
+	c.Title = title("Peaks of the three levels, " + processAndDevice(t))
+	return c
+}
+
+// categoriesChart shows what each category holds at the most and at the peak; nil where the track has no categories.
+func categoriesChart(rep *align.Report, t *align.Track) *excelize.Chart {
+	from, to := tables.CategoryRows(rep, t)
+	if to = min(to, maxRows-1); to <= from {
+		return nil
+	}
+	g := tables.CategoryGrid(rep)
+	return &excelize.Chart{
+		Type:   excelize.Col,
+		Series: columnSeries(categoriesSheet, &g, "category", 1, from, to, [][2]string{{"max_bytes", "4393C3"}, {"at_peak_bytes", "E08214"}}),
+		Title:  title("Categories of tensors, " + processAndDevice(t)),
+		XAxis:  excelize.ChartAxis{Font: axisFont, TickLabelPosition: excelize.ChartTickLabelLow},
+		YAxis:  axis(),
+	}
+}
+
+// columnSeries shows columns of a sheet, each by its key and colour, over another column. The rows are half-open and count
+// from 0 below the head.
+func columnSeries(sheet string, g *tables.Grid, over string, head, from, to int, columns [][2]string) []excelize.ChartSeries {
+	var out []excelize.ChartSeries
+	for _, c := range columns {
+		col := g.Place(c[0])
+		out = append(out, excelize.ChartSeries{Name: cells(sheet, col, head, head), Categories: cells(sheet, g.Place(over), head+1+from, head+to),
+			Values: cells(sheet, col, head+1+from, head+to), Fill: solid(c[1])})
+	}
+	return out
+}
+
+func processAndDevice(t *align.Track) string {
+	return fmt.Sprintf("process %d, device %d", t.PID, t.Device)
 }

@@ -7,30 +7,30 @@ import (
 	"strings"
 	"testing"
 
-	"nsysmem/align"
+	"nsysmem/align/whatif"
 	"nsysmem/render/internal/sample"
 	"nsysmem/torchmem"
 )
 
 func TestWhatIf(t *testing.T) {
 	rep := sample.Report(3)
-	w := &align.WhatIf{Track: rep.Tracks[0], Replay: &torchmem.Replay{}, Timed: true, Known: true, Capacity: 6 << 30, CannotKnow: []string{"time is not modelled"}}
+	w := &whatif.Comparison{Track: rep.Tracks[0], Replay: &torchmem.Replay{}, Timed: true, Known: true, Capacity: 6 << 30, CannotKnow: []string{"time is not modelled"}}
 	for i, conf := range []string{"", "expandable_segments:True", "roundup_power2_divisions:[64:8,>:1]"} {
-		s := align.Setting{IsDefault: i == 0, IsRecorded: i == 0, SmallestCard: 5<<30 + int64(i), Limited: &align.Limits{}}
+		s := whatif.Setting{IsDefault: i == 0, IsRecorded: i == 0, SmallestCard: 5<<30 + int64(i), Limited: &whatif.Limits{}}
 		s.Conf, s.PeakReserved, s.ReservedRange, s.CUDAMallocs = conf, 7<<30-int64(i)*512, [2]int64{6 << 30, 7 << 30}, 50+i
-		s.Peak = align.Moment{Iteration: 1, Phase: "backward"}
+		s.Peak = whatif.Moment{Iteration: 1, Phase: "backward"}
 		s.Iterations = []int64{1 << 30, 2<<30 + int64(i)<<20, 3 << 30}
 		if i == 0 {
-			s.Limited.Failed, s.Limited.Failures = 1, []align.Failure{{Moment: align.Moment{Iteration: 2, Phase: "=1+1"}}}
+			s.Limited.Failed, s.Limited.Failures = 1, []whatif.Failure{{Moment: whatif.Moment{Iteration: 2, Phase: "=1+1"}}}
 		} else {
 			s.Notes = []string{"a range"}
-			s.First = &align.Apart{Moment: align.Moment{Iteration: 0, Phase: "forward"}, Reserved: 1 << 20, Base: 3 << 20}
+			s.First = &whatif.Apart{Moment: whatif.Moment{Iteration: 0, Phase: "forward"}, Reserved: 1 << 20, Base: 3 << 20}
 			s.Most = s.First
 		}
 		w.Settings = append(w.Settings, s)
 	}
 	var b bytes.Buffer
-	if err := Write(&b, rep, Options{TempDir: t.TempDir(), WhatIf: []*align.WhatIf{w}}); err != nil {
+	if err := Write(&b, rep, Options{TempDir: t.TempDir(), WhatIf: []*whatif.Comparison{w}}); err != nil {
 		t.Fatal(err)
 	}
 	f := open(t, b.Bytes())

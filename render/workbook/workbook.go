@@ -14,13 +14,14 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/whatif"
 	"nsysmem/render/phrase"
 )
 
 // Options say how to write a workbook.
 type Options struct {
-	TempDir string          // where long sheets are kept while they are made; empty for the system's folder
-	WhatIf  []*align.WhatIf // comparisons of the allocator's settings, one a track; nil for no such sheets
+	TempDir string               // where long sheets are kept while they are made; empty for the system's folder
+	WhatIf  []*whatif.Comparison // comparisons of the allocator's settings, one a track; nil for no such sheets
 }
 
 // Write writes the workbook of a report that was analyzed with Options.Blocks and Options.Kernels. The same report gives

@@ -24,6 +24,7 @@ import (
 	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
 	"nsysmem/render/phrase"
+	"nsysmem/render/tables"
 )
 
 var (
@@ -394,9 +395,15 @@ func TestManyPhases(t *testing.T) {
 		p.Memory.Need = int64(i)
 		it.Phases = slices.Insert(it.Phases, len(it.Phases)-1, p)
 	}
-	paths := matrixPaths(rep)
-	if len(paths) != matrixPhases || paths[0] != "forward" || slices.Contains(paths, "phase0") || !slices.Contains(paths, "phase299") {
-		t.Errorf("%d phases: %q", len(paths), paths)
+	g, n := tables.Matrix(rep.Report)
+	var paths []string
+	for _, h := range g.Heads {
+		if path, ok := strings.CutPrefix(h.Text, "Peak (MiB) "); ok {
+			paths = append(paths, path)
+		}
+	}
+	if n != 100 || len(paths) != n || paths[0] != "forward" || slices.Contains(paths, "phase0") || !slices.Contains(paths, "phase299") {
+		t.Errorf("%d phases: %q", n, paths)
 	}
 	checkTables(t, open(t, write(t, rep)))
 }

@@ -9,9 +9,10 @@ import (
 // TestDriverOrder lets the driver's model choose every address of each recording by itself, knowing only what came to or
 // went from the address space otherwise, and counts how often it chose as the driver did.
 func TestDriverOrder(t *testing.T) {
+	t.Parallel()
 	for _, rec := range snaptest.Runs(t, "../..") {
 		q := RequestsOf(rec.Replay(t))
-		d := newDriver(DriverOrder, q.known)
+		d := newDriver(driverOrder, q.known)
 		d.sync = false
 		same, pieces, n := 0, 0, 0
 		for _, s := range q.known.segments {
@@ -21,13 +22,13 @@ func TestDriverOrder(t *testing.T) {
 			}
 			n++
 			d.pass(s.event)
-			if s.addr%driverPiece == 0 && d.holeAt(s.addr, s.size) < 0 {
+			if s.addr%driverPiece == 0 && d.space.holeAt(s.addr, s.size) < 0 {
 				// A new piece: where exactly depends on what else lies below, the order does not.
 				pieces++
-				if i := d.firstFit(s.size); i >= 0 {
-					t.Errorf("%s: %d bytes at %#x, the model takes the hole at %#x", rec.Name, s.size, s.addr, d.holes[i].addr)
+				if i := d.space.firstFit(s.size); i >= 0 {
+					t.Errorf("%s: %d bytes at %#x, the model takes the hole at %#x", rec.Name, s.size, s.addr, d.space[i].addr)
 				}
-				if d.low != nothing && s.addr >= d.low {
+				if d.low != nowhere && s.addr >= d.low {
 					t.Errorf("%s: a piece at %#x above the one at %#x", rec.Name, s.addr, d.low)
 				}
 				d.piece(s.addr, s.size)

@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"slices"
 	"sort"
 
 	"nsysmem/torchmem"
@@ -14,7 +15,7 @@ import (
 // expandRange is the address space of one expandable segment: more than any device has.
 const expandRange = 1 << 40
 
-func (m *allocModel) page(p *modelPool) int64 {
+func (m *model) page(p *pool) int64 {
 	if p.group.small {
 		return sizes.SmallSegment
 	}
@@ -22,13 +23,13 @@ func (m *allocModel) page(p *modelPool) int64 {
 }
 
 // expand returns a node of at least size bytes, in no list, mapping what is missing.
-func (m *allocModel) expand(p *modelPool, size int64) int32 {
+func (m *model) expand(p *pool, size int64) int32 {
 	i := m.expandAt(p, size)
 	if m.nodes[i].state == torchmem.NotMapped {
 		if !m.mapFront(i, min(m.nodes[i].size, size)) {
 			return noNode
 		}
-		i = m.joinMapped(i)
+		i = m.release(i)
 	}
 	for m.nodes[i].size < size {
 		next := m.nodes[i].next
@@ -36,21 +37,21 @@ func (m *allocModel) expand(p *modelPool, size int64) int32 {
 		if !m.mapFront(next, min(m.nodes[next].size, missing)) {
 			return noNode
 		}
-		i = m.joinMapped(next)
+		i = m.release(next)
 	}
 	m.removeFree(i)
 	return i
 }
 
 // expandAt is the lowest free block or gap that can grow to size; where there is none, the gap of a new segment.
-func (m *allocModel) expandAt(p *modelPool, size int64) int32 {
+func (m *model) expandAt(p *pool, size int64) int32 {
 	for _, u := range p.unmapped {
 		start := u
-		if b := m.nodes[u].prev; b >= 0 && m.nodes[b].state == torchmem.Inactive {
+		if b := m.nodes[u].prev; m.is(b, torchmem.Inactive) {
 			start = b
 		}
 		var room int64
-		for i := start; i >= 0 && room < size && (m.nodes[i].state == torchmem.Inactive || m.nodes[i].state == torchmem.NotMapped); i = m.nodes[i].next {
+		for i := start; room < size && (m.is(i, torchmem.Inactive) || m.is(i, torchmem.NotMapped)); i = m.nodes[i].next {
 			room += m.nodes[i].size
 		}
 		if room >= size {
@@ -59,13 +60,15 @@ func (m *allocModel) expandAt(p *modelPool, size int64) int32 {
 	}
 	base := m.driver.expandable(expandKey{p.stream, p.group.small}, m.expandable, len(p.unmapped) == 0)
 	m.expandable++
-	i := m.newNode(modelNode{addr: base, size: max(expandRange, size*2) / m.page(p) * m.page(p), prev: noNode, next: noNode, pool: p,
+	pages := max(expandRange, size*2) / m.page(p)
+	i := m.newNode(node{addr: base, size: pages * m.page(p), prev: noNode, next: noNode, pool: p,
 		state: torchmem.NotMapped, expandable: true, base: base})
 	m.addGap(i)
 	return i
 }
 
-func (m *allocModel) gapAt(i int32) (*modelPool, int) {
+// gapAt is the place of a gap in the list of its pool.
+func (m *model) gapAt(i int32) (*pool, int) {
 	p, addr := m.nodes[i].pool, m.nodes[i].addr
 	return p, sort.Search(len(p.unmapped), func(k int) bool {
 		g := p.unmapped[k]
@@ -76,98 +79,65 @@ func (m *allocModel) gapAt(i int32) (*modelPool, int) {
 	})
 }
 
-func (m *allocModel) addGap(i int32) {
+func (m *model) addGap(i int32) {
 	p, at := m.gapAt(i)
-	p.unmapped = append(p.unmapped, 0)
-	copy(p.unmapped[at+1:], p.unmapped[at:])
-	p.unmapped[at] = i
+	p.unmapped = slices.Insert(p.unmapped, at, i)
 }
 
-func (m *allocModel) removeGap(i int32) {
+func (m *model) removeGap(i int32) {
 	p, at := m.gapAt(i)
-	p.unmapped = append(p.unmapped[:at], p.unmapped[at+1:]...)
+	p.unmapped = slices.Delete(p.unmapped, at, at+1)
 }
 
 // mapFront maps the first size bytes of a gap, up to whole pages, and takes the gap out of its list. The node is mapped
-// then and in no list; false means that the driver has not enough.
-func (m *allocModel) mapFront(i int32, size int64) bool {
-	page := m.page(m.nodes[i].pool)
-	size = min((size+page-1)/page*page, m.nodes[i].size)
+// then and in no list: release decides what it becomes. false means that the driver has not enough.
+func (m *model) mapFront(i int32, size int64) bool {
+	p := m.nodes[i].pool
+	size = min(sizes.Up(size, m.page(p)), m.nodes[i].size)
 	if !m.room(size) {
 		return false
 	}
 	m.removeGap(i)
-	if rest := m.nodes[i].size - size; rest > 0 {
-		n := m.nodes[i]
-		r := m.newNode(modelNode{addr: n.addr + uint64(size), size: rest, prev: i, next: n.next, pool: n.pool, state: torchmem.NotMapped, expandable: true, base: n.base})
-		if n.next >= 0 {
-			m.nodes[n.next].prev = r
-		}
-		m.nodes[i].next, m.nodes[i].size = r, size
-		m.addGap(r)
+	if m.nodes[i].size > size {
+		rest := m.cut(i, size)
+		m.nodes[rest].state = torchmem.NotMapped
+		m.addGap(rest)
 	}
-	m.nodes[i].state = torchmem.PendingFree // of no one: joinMapped decides
-	m.reserve(torchmem.SegmentMap, m.nodes[i].addr, size, m.nodes[i].pool)
+	m.nodes[i].state = torchmem.PendingFree
+	m.reserve(torchmem.SegmentMap, m.nodes[i].addr, size, p)
 	m.result.CUDAMallocs++
 	return true
 }
 
-// joinMapped makes a node that was just mapped free, merged with its free neighbours, and returns what it became.
-func (m *allocModel) joinMapped(i int32) int32 {
-	if p := m.nodes[i].prev; p >= 0 && m.nodes[p].state == torchmem.Inactive {
-		m.release(i)
-		return p
-	}
-	m.release(i)
-	return i
-}
-
-// unmap gives the whole pages of a free block in an expandable segment back.
-func (m *allocModel) unmap(i int32) {
+// unmap gives the whole pages of a free block in an expandable segment back (unmap_block). Gaps side by side are one.
+func (m *model) unmap(i int32) {
 	n := m.nodes[i]
 	page := uint64(m.page(n.pool))
-	at := n.addr - n.base
-	from, to := (at+page-1)/page*page, (at+uint64(n.size))/page*page
+	from := n.base + sizes.Up(n.addr-n.base, page)
+	to := n.base + (n.addr+uint64(n.size)-n.base)/page*page
 	if from >= to {
 		return
 	}
-	from, to = n.base+from, n.base+to
+	size := int64(to - from)
 	m.removeFree(i)
 	if before := int64(from - n.addr); before > 0 {
-		b := m.newNode(modelNode{addr: n.addr, size: before, prev: n.prev, next: i, pool: n.pool, expandable: true, base: n.base})
-		if n.prev >= 0 {
-			m.nodes[n.prev].next = b
-		}
-		m.nodes[i].prev = b
-		m.addFree(b)
+		front := i
+		i = m.cut(front, before)
+		m.addFree(front)
 	}
-	if after := int64(n.addr + uint64(n.size) - to); after > 0 {
-		a := m.newNode(modelNode{addr: to, size: after, prev: i, next: n.next, pool: n.pool, expandable: true, base: n.base})
-		if n.next >= 0 {
-			m.nodes[n.next].prev = a
-		}
-		m.nodes[i].next = a
-		m.addFree(a)
+	if m.nodes[i].size > size {
+		m.addFree(m.cut(i, size))
 	}
-	m.nodes[i].addr, m.nodes[i].size, m.nodes[i].state = from, int64(to-from), torchmem.NotMapped
-	// Gaps side by side are one.
-	if p := m.nodes[i].prev; p >= 0 && m.nodes[p].state == torchmem.NotMapped {
+	m.nodes[i].state = torchmem.NotMapped
+	if p := m.nodes[i].prev; m.is(p, torchmem.NotMapped) {
 		m.removeGap(p)
-		m.nodes[i].addr = m.nodes[p].addr
-		m.nodes[i].size += m.nodes[p].size
-		before := m.nodes[p].prev
-		m.nodes[i].prev = before
-		if before >= 0 {
-			m.nodes[before].next = i
-		}
-		m.drop(p)
+		m.absorb(p, i)
+		i = p
 	}
-	if x := m.nodes[i].next; x >= 0 && m.nodes[x].state == torchmem.NotMapped {
+	if x := m.nodes[i].next; m.is(x, torchmem.NotMapped) {
 		m.removeGap(x)
-		m.nodes[i].size += m.nodes[x].size
-		m.link(i, m.nodes[x].next)
-		m.drop(x)
+		m.absorb(i, x)
 	}
 	m.addGap(i)
-	m.reserve(torchmem.SegmentUnmap, from, int64(to-from), n.pool)
+	m.reserve(torchmem.SegmentUnmap, from, size, n.pool)
 }

@@ -1,8 +1,6 @@
 package allocator
 
 import (
-	"sort"
-
 	"nsysmem/torchmem"
 	"nsysmem/torchmem/internal/sizes"
 )
@@ -10,22 +8,18 @@ import (
 // Requests are what a program asked of the allocator, in order: what a simulation serves under another setting. They are
 // shared by simulations and never change.
 type Requests struct {
-	Device int
-	Conf   string // setting that they were recorded under; empty for the defaults, or where the snapshot does not tell
-	Notes  []string
-
+	notes    []string
 	ops      []op
 	size     []int64  // of each block, as requested
 	pool     []uint32 // of each block, a place in pools
-	pools    []poolOf
+	pools    []poolID
 	released []recordedSegment // what the allocator gave back by itself
-	known    *driverKnown
-	cut      bool // something was there before the first request
+	known    *recording
 	replay   *torchmem.Replay
-	settings torchmem.Settings
 }
 
-type poolOf struct {
+// A poolID tells what may serve a request: blocks of its stream, in the common pools or in private ones.
+type poolID struct {
 	stream  uint64
 	private int // 0 for the common pools
 }
@@ -46,165 +40,174 @@ type op struct {
 	kind  opKind
 }
 
-// Len is the number of allocations, frees and releases of the cache.
-func (q *Requests) Len() int { return len(q.ops) }
-
-// Block is the place in Replay.Blocks that a FailedRequest.Block names; they are the same.
-func (q *Requests) Block(i int) *torchmem.Block { return &q.replay.Blocks[i] }
-
-// RequestsOf are the requests of the trace that was replayed. Blocks that were there before it come first, in order of address.
-// Segments given back in a row are taken for a torch.cuda.empty_cache, unless the driver is asked for memory from the
-// same place in the program right after: then the allocator itself made room. An empty_cache that gave nothing back has
-// left no trace.
+// RequestsOf are the requests of the trace that was replayed. Blocks that were there before it come first, in order of
+// address.
+//
+//  1. Each entry that hands out a block, takes it back or finishes it is one; halves that the trace lacks are added.
+//  2. Segments given back in a row are taken for a torch.cuda.empty_cache, unless the driver is asked for memory from the
+//     same place in the program right after: then the allocator itself made room. An empty_cache that gave nothing back
+//     has left no trace.
+//  3. What came from the driver and went back, and where, is kept for the model of its addresses.
 func RequestsOf(r *torchmem.Replay) *Requests {
-	q := &Requests{Device: r.Device, Conf: r.Settings.Conf, cut: r.Doubts.Cut, replay: r, settings: r.Settings}
-	q.size = make([]int64, len(r.Blocks))
-	q.pool = make([]uint32, len(r.Blocks))
+	q := &Requests{replay: r, size: make([]int64, len(r.Blocks)), pool: make([]uint32, len(r.Blocks))}
+	q.findPools()
+	t := tracer{q: q, blocks: r.Blocks, live: map[uint64]int32{}, bases: map[expandKey]uint64{}}
+	q.ops = make([]op, 0, 3*len(r.Blocks))
+	t.startBlocks()
+	r.Trace().Each(func(i int, e *torchmem.TraceEvent) bool {
+		t.entry(int32(i), e)
+		return true
+	})
+	end := int32(r.Events)
+	t.emptied(end)
+	t.date(end)
+	q.known = learn(t.segments, t.bases)
+	return q
+}
+
+// findPools fills size, pool and pools.
+func (q *Requests) findPools() {
+	r := q.replay
 	private := privatePools(r.Snapshot(), r.Device)
-	index := map[poolOf]uint32{}
+	place := map[poolID]uint32{}
 	for i := range r.Blocks {
 		b := &r.Blocks[i]
 		q.size[i] = b.Requested
-		p := poolOf{b.Stream, private.of(b.Addr)}
-		n, ok := index[p]
+		p := poolID{b.Stream, private.of(b.Addr)}
+		n, ok := place[p]
 		if !ok {
 			n = uint32(len(q.pools))
-			index[p] = n
+			place[p] = n
 			q.pools = append(q.pools, p)
 		}
 		q.pool[i] = n
 	}
-	if len(private.list) > 0 {
-		q.Notes = append(q.Notes, "the program has private pools (CUDA graphs): blocks of segments that were given back are taken for blocks of the common pools")
+	if len(private) > 0 {
+		q.notes = append(q.notes, "the program has private pools (CUDA graphs): "+
+			"blocks of segments that were given back are taken for blocks of the common pools")
 	}
-
-	live := map[uint64]int32{}
-	first := 0
-	q.ops = make([]op, 0, 3*len(r.Blocks))
-	for ; first < len(r.Blocks) && r.Blocks[first].BirthEvent < 0; first++ {
-		q.ops = append(q.ops, op{-1, int32(first), opAlloc})
-		live[r.Blocks[first].Addr] = int32(first)
-		if r.Blocks[first].Death != torchmem.Never && r.Blocks[first].DeathEvent < 0 {
-			q.ops = append(q.ops, op{-1, int32(first), opGiveBack})
-		}
-	}
-	k := &driverKnown{bases: map[expandKey]uint64{}}
-	var segments []recordedSegment
-	dated := 0                 // segments whose event is that of the request that they were for
-	var back []recordedSegment // given back, not yet known why
-	var backStack torchmem.StackID
-	emptied := func(at int32) {
-		if len(back) > 0 {
-			q.ops = append(q.ops, op{at, -1, opEmpty})
-			back = back[:0]
-		}
-	}
-	// asked is called for each request to the driver, of which may know whether room was made for it.
-	asked := func(e *torchmem.TraceEvent, at int32) {
-		if len(back) == 0 || e.Stack != backStack && e.Stack != 0 && backStack != 0 {
-			return
-		}
-		for _, s := range back {
-			q.ops = append(q.ops, op{at, int32(len(q.released)), opRelease})
-			q.released = append(q.released, s)
-		}
-		back = back[:0]
-	}
-	r.Trace().Each(func(i int, e *torchmem.TraceEvent) bool {
-		at := int32(i)
-		switch e.Action {
-		case torchmem.Alloc, torchmem.FreeRequested, torchmem.FreeCompleted:
-			for ; dated < len(segments); dated++ {
-				segments[dated].event = at
-			}
-		}
-		switch e.Action {
-		case torchmem.SegmentFree, torchmem.SegmentUnmap:
-			back = append(back, recordedSegment{at, true, e.Addr, e.Size})
-			backStack = e.Stack
-			if e.Action == torchmem.SegmentFree {
-				segments = append(segments, recordedSegment{at, true, e.Addr, e.Size})
-			}
-		case torchmem.SegmentAlloc:
-			segments = append(segments, recordedSegment{at, false, e.Addr, e.Size})
-			asked(e, at)
-		case torchmem.SegmentMap:
-			key := expandKey{e.Stream, e.Size == sizes.SmallSegment} // the large pool maps more at a time
-			if _, ok := k.bases[key]; !ok {
-				k.bases[key] = e.Addr
-			}
-			asked(e, at)
-		case torchmem.OOM: // the cache was given back in vain
-			asked(e, at)
-		case torchmem.Alloc:
-			emptied(at)
-			if first == len(r.Blocks) || r.Blocks[first].BirthEvent != at {
-				return true
-			}
-			if old, ok := live[e.Addr]; ok { // its free is not in the trace
-				q.ops = append(q.ops, op{at, old, opGiveBack}, op{at, old, opFinish})
-			}
-			live[e.Addr] = int32(first)
-			q.ops = append(q.ops, op{at, int32(first), opAlloc})
-			first++
-		case torchmem.FreeRequested, torchmem.FreeCompleted:
-			emptied(at)
-			b, ok := live[e.Addr]
-			if !ok {
-				return true
-			}
-			if e.Action == torchmem.FreeRequested {
-				q.ops = append(q.ops, op{at, b, opGiveBack})
-				return true
-			}
-			if r.Blocks[b].DeathEvent == at { // the first half is missing
-				q.ops = append(q.ops, op{at, b, opGiveBack})
-			}
-			q.ops = append(q.ops, op{at, b, opFinish})
-			delete(live, e.Addr)
-		}
-		return true
-	})
-	emptied(int32(r.Events))
-	for ; dated < len(segments); dated++ {
-		segments[dated].event = int32(r.Events)
-	}
-	learned := learn(segments)
-	learned.bases = k.bases
-	q.known = learned
-	return q
 }
 
-// poolPlaces are the segments of private pools, by address.
-type poolPlaces struct{ list []poolPlace }
+// A tracer turns entries of a trace into requests.
+type tracer struct {
+	q      *Requests
+	blocks []torchmem.Block
+	next   int32            // the first of blocks that was not asked for yet
+	live   map[uint64]int32 // place in blocks, by address
 
-type poolPlace struct {
-	addr uint64
-	size int64
-	no   int
+	segments  []recordedSegment
+	dated     int               // segments whose event is that of the request that they were for
+	back      []recordedSegment // given back, not yet known why
+	backStack torchmem.StackID
+	bases     map[expandKey]uint64
 }
 
-func privatePools(s *torchmem.Snapshot, device int) poolPlaces {
-	var out poolPlaces
-	no := map[[2]int64]int{}
-	for i := range s.Segments {
-		g := &s.Segments[i]
-		if g.Device != device || g.PoolID == [2]int64{} {
-			continue
-		}
-		if no[g.PoolID] == 0 {
-			no[g.PoolID] = len(no) + 1
-		}
-		out.list = append(out.list, poolPlace{g.Addr, g.Size, no[g.PoolID]})
-	}
-	sort.Slice(out.list, func(i, j int) bool { return out.list[i].addr < out.list[j].addr })
-	return out
+func (t *tracer) add(event, block int32, kind opKind) {
+	t.q.ops = append(t.q.ops, op{event, block, kind})
 }
 
-func (p poolPlaces) of(addr uint64) int {
-	i := sort.Search(len(p.list), func(i int) bool { return p.list[i].addr > addr }) - 1
-	if i >= 0 && addr-p.list[i].addr < uint64(p.list[i].size) {
-		return p.list[i].no
+// startBlocks asks for the blocks that were there before the trace.
+func (t *tracer) startBlocks() {
+	for ; int(t.next) < len(t.blocks) && t.blocks[t.next].BirthEvent < 0; t.next++ {
+		b := &t.blocks[t.next]
+		t.add(-1, t.next, opAlloc)
+		t.live[b.Addr] = t.next
+		if b.Death != torchmem.Never && b.DeathEvent < 0 {
+			t.add(-1, t.next, opGiveBack)
+		}
 	}
-	return 0
+}
+
+func (t *tracer) entry(at int32, e *torchmem.TraceEvent) {
+	switch e.Action {
+	case torchmem.Alloc:
+		t.date(at)
+		t.emptied(at)
+		t.alloc(at, e.Addr)
+	case torchmem.FreeRequested:
+		t.date(at)
+		t.emptied(at)
+		if b, ok := t.live[e.Addr]; ok {
+			t.add(at, b, opGiveBack)
+		}
+	case torchmem.FreeCompleted:
+		t.date(at)
+		t.emptied(at)
+		t.finish(at, e.Addr)
+	case torchmem.SegmentFree, torchmem.SegmentUnmap:
+		s := recordedSegment{at, true, e.Addr, e.Size}
+		t.back = append(t.back, s)
+		t.backStack = e.Stack
+		if e.Action == torchmem.SegmentFree {
+			t.segments = append(t.segments, s)
+		}
+	case torchmem.SegmentAlloc:
+		t.segments = append(t.segments, recordedSegment{at, false, e.Addr, e.Size})
+		t.asked(at, e.Stack)
+	case torchmem.SegmentMap:
+		t.mapped(e)
+		t.asked(at, e.Stack)
+	case torchmem.OOM: // the cache was given back in vain
+		t.asked(at, e.Stack)
+	}
+}
+
+func (t *tracer) alloc(at int32, addr uint64) {
+	if int(t.next) == len(t.blocks) || t.blocks[t.next].BirthEvent != at {
+		return
+	}
+	if old, ok := t.live[addr]; ok { // its free is not in the trace
+		t.add(at, old, opGiveBack)
+		t.add(at, old, opFinish)
+	}
+	t.live[addr] = t.next
+	t.add(at, t.next, opAlloc)
+	t.next++
+}
+
+func (t *tracer) finish(at int32, addr uint64) {
+	b, ok := t.live[addr]
+	if !ok {
+		return
+	}
+	if t.blocks[b].DeathEvent == at { // the first half is missing
+		t.add(at, b, opGiveBack)
+	}
+	t.add(at, b, opFinish)
+	delete(t.live, addr)
+}
+
+// date gives segments that have none yet the event of the request that comes next.
+func (t *tracer) date(at int32) {
+	for ; t.dated < len(t.segments); t.dated++ {
+		t.segments[t.dated].event = at
+	}
+}
+
+// emptied says that what was given back was a torch.cuda.empty_cache: the program went on without asking the driver.
+func (t *tracer) emptied(at int32) {
+	if len(t.back) > 0 {
+		t.add(at, -1, opEmpty)
+		t.back = t.back[:0]
+	}
+}
+
+// asked says that the driver was asked for memory from a place in the program: room may have been made for it.
+func (t *tracer) asked(at int32, stack torchmem.StackID) {
+	if stack != t.backStack && stack != 0 && t.backStack != 0 {
+		return
+	}
+	for _, s := range t.back {
+		t.add(at, int32(len(t.q.released)), opRelease)
+		t.q.released = append(t.q.released, s)
+	}
+	t.back = t.back[:0]
+}
+
+// mapped notes where an expandable segment begins. The large pool maps more at a time than the small one.
+func (t *tracer) mapped(e *torchmem.TraceEvent) {
+	key := expandKey{e.Stream, e.Size == sizes.SmallSegment}
+	if _, ok := t.bases[key]; !ok {
+		t.bases[key] = e.Addr
+	}
 }

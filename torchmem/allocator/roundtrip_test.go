@@ -19,24 +19,24 @@ func record(t *testing.T, q *Requests, cfg *Config, capacity int64) (*torchmem.S
 		clock += 1000
 		events = append(events, torchmem.TraceEvent{Time: clock, Action: a, Addr: addr, Size: size, Stream: stream, Stack: torchmem.StackID(step + 1)})
 	}
-	var model *allocModel
+	var mod *model
 	finished := func() {
 		for _, b := range sortedBlocks(pending) {
-			if model.block[b] == noNode {
+			if mod.block[b] == noNode {
 				e := pending[b]
 				add(torchmem.FreeCompleted, e.Addr, e.Size, e.Stream)
 				delete(pending, b)
 			}
 		}
 	}
-	begin := func(m *allocModel) {
-		model = m
+	begin := func(m *model) {
+		mod = m
 		m.segment = func(a torchmem.Action, addr uint64, size int64, stream uint64) {
 			finished()
 			add(a, addr, size, stream)
 		}
 	}
-	check := func(m *allocModel) {
+	check := func(m *model) {
 		o := q.ops[step]
 		if o.kind == opGiveBack && m.block[o.block] >= 0 {
 			n := m.nodes[m.block[o.block]]
@@ -82,7 +82,7 @@ func sortedBlocks(m map[int32]torchmem.TraceEvent) []int32 {
 // waves are requests of a program whose tensors grow from step to step; a few stay, and some linger where streams still
 // use them.
 func waves(steps, each int, linger bool) *Requests {
-	q := &Requests{known: learn(nil), replay: &torchmem.Replay{}}
+	q := &Requests{known: learn(nil, nil), replay: &torchmem.Replay{}}
 	x := uint64(7)
 	for s := range steps {
 		first := int32(len(q.size))
@@ -119,6 +119,7 @@ func waves(steps, each int, linger bool) *Requests {
 // TestRoundTrip lets the model record snapshots, on a card large enough and on one that is not, replays them, and
 // simulates them again: everything must come out as it was.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	failed, retries := 0, 0
 	for k, text := range fuzzConfigs {
 		cfg := mustParse(t, text)
@@ -130,11 +131,11 @@ func TestRoundTrip(t *testing.T) {
 					q.ops[i] = op{q.ops[i].event, -1, opEmpty}
 				}
 			}
-			q.pools = []poolOf{{0, 0}, {99, 0}}
+			q.pools = []poolID{{0, 0}, {99, 0}}
 			for i := range q.pool {
 				q.pool[i] = uint32(i / 16 % 2)
 			}
-			capacity := [3]int64{0, q.SmallestCapacity(cfg), 200 << 20}[card]
+			capacity := [3]int64{0, q.smallestCapacity(cfg), 200 << 20}[card]
 			if cfg.GCThreshold > 0 && capacity == 0 {
 				continue
 			}

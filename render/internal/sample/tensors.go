@@ -3,6 +3,8 @@ package sample
 import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
+	"nsysmem/align/theory"
 )
 
 // Tensors gives the report's first track what a snapshot of it would tell: levels, blocks, categories, who holds memory at
@@ -37,30 +39,30 @@ func Tensors(rep *findings.Report) {
 		t.Levels = append(t.Levels, l)
 	}
 	at := t.Iterations[1].Start
-	ten := &align.Tensors{From: "snapshot", Conf: "max_split_size_mb:128", Clock: &align.Clock{Offset: 1_234, Spread: 21_000, Matched: 18, Segments: 19}}
-	ten.Blocks = []align.TensorBlock{
+	ten := &tensor.Memory{From: "snapshot", Conf: "max_split_size_mb:128", Clock: &tensor.Clock{Offset: 1_234, Spread: 21_000, Matched: 18, Segments: 19}}
+	ten.Blocks = []tensor.Block{
 		{Start: align.Never, End: align.Never, Address: 0x7f00_0000_0000, Bytes: 863_176, Counted: 863_232, Category: "parameter", Iteration: -1, EndIteration: -1, Lifetime: len(t.Iterations), Frame: "train.py:7 <module>"},
 		{Start: at + 2*ms, End: at + 70*ms, Address: 0x7f00_4000_0000, Bytes: 200*mib - 3, Counted: 200 * mib, Stream: 7, Category: "activation", Iteration: 1, Phase: "forward", EndIteration: 1, EndPhase: "backward", Frame: "model.py:40 forward"},
 		{Start: at + 40*ms, End: align.Never, Address: 0xffff_8000_0000_0000, Bytes: 860_576, Counted: 860_672, Stream: 0x7fff_0000_1234, Category: "gradient", Iteration: 1, Phase: "backward", EndIteration: -1, Lifetime: 3},
 	}
-	ten.Categories = []align.CategoryUse{{Name: "parameter", Max: 863_176, AtPeak: 863_176}, {Name: "optimizer state", Max: 1_721_152, AtPeak: 1_721_152},
+	ten.Categories = []tensor.CategoryUse{{Name: "parameter", Max: 863_176, AtPeak: 863_176}, {Name: "optimizer state", Max: 1_721_152, AtPeak: 1_721_152},
 		{Name: "gradient", Max: 860_576}, {Name: "activation", Max: 200*mib - 3, AtPeak: 200*mib - 3}}
-	hold := align.Holding{Time: at + 40*ms, Iteration: 1, Phase: "backward", Bytes: 863_176 + 1_721_152 + 200*mib - 3,
-		ByFrame:    []align.Share{{Name: "model.py:40 forward", Blocks: 19, Bytes: 200*mib - 3}, {Name: align.NoFrame, Blocks: 44, Bytes: 1_721_152}, {Name: "train.py:7 <module>", Blocks: 37, Bytes: 863_176}},
-		ByPhase:    []align.Share{{Name: "forward", Blocks: 19, Bytes: 200*mib - 3}, {Name: "optimizer", Blocks: 44, Bytes: 1_721_152}, {Name: "(before recording)", Blocks: 37, Bytes: 863_176}},
-		ByCategory: []align.Share{{Name: "activation", Blocks: 19, Bytes: 200*mib - 3}, {Name: "optimizer state", Blocks: 44, Bytes: 1_721_152}, {Name: "parameter", Blocks: 37, Bytes: 863_176}}}
+	hold := tensor.Holding{Time: at + 40*ms, Iteration: 1, Phase: "backward", Bytes: 863_176 + 1_721_152 + 200*mib - 3,
+		ByFrame:    []tensor.Share{{Name: "model.py:40 forward", Blocks: 19, Bytes: 200*mib - 3}, {Name: tensor.NoFrame, Blocks: 44, Bytes: 1_721_152}, {Name: "train.py:7 <module>", Blocks: 37, Bytes: 863_176}},
+		ByPhase:    []tensor.Share{{Name: "forward", Blocks: 19, Bytes: 200*mib - 3}, {Name: "optimizer", Blocks: 44, Bytes: 1_721_152}, {Name: "(before recording)", Blocks: 37, Bytes: 863_176}},
+		ByCategory: []tensor.Share{{Name: "activation", Blocks: 19, Bytes: 200*mib - 3}, {Name: "optimizer state", Blocks: 44, Bytes: 1_721_152}, {Name: "parameter", Blocks: 37, Bytes: 863_176}}}
 	ten.Peak = hold
-	cache := align.Cache{Time: at + 50*ms, Iteration: 1, Phase: "backward", Request: 64 * mib, Allocated: 210 * mib, Reserved: 300 * mib, Free: 90 * mib, LargestFree: 40 * mib,
+	cache := tensor.Cache{Time: at + 50*ms, Iteration: 1, Phase: "backward", Request: 64 * mib, Allocated: 210 * mib, Reserved: 300 * mib, Free: 90 * mib, LargestFree: 40 * mib,
 		Stuck: 88 * mib, DeviceFree: 12 * mib}
 	failed := hold
 	failed.Time, failed.Request, failed.Cache = cache.Time, cache.Request, &cache
-	ten.Failures = []align.Holding{failed}
-	ten.AtReserved = &align.Cache{Time: at + 45*ms, Iteration: 1, Phase: "backward", Allocated: 205 * mib, Reserved: 301 * mib, Free: 96 * mib, LargestFree: 41 * mib, Stuck: 55 * mib}
-	ten.Growth = []align.Cache{{Time: 70 * ms, Iteration: -1, Phase: "model_init", Request: 6_912},
+	ten.Failures = []tensor.Holding{failed}
+	ten.AtReserved = &tensor.Cache{Time: at + 45*ms, Iteration: 1, Phase: "backward", Allocated: 205 * mib, Reserved: 301 * mib, Free: 96 * mib, LargestFree: 41 * mib, Stuck: 55 * mib}
+	ten.Growth = []tensor.Cache{{Time: 70 * ms, Iteration: -1, Phase: "model_init", Request: 6_912},
 		{Time: at + 45*ms, Iteration: 1, Phase: "backward", Request: 50 * mib, Allocated: 205 * mib, Reserved: 250 * mib, Free: 60 * mib, LargestFree: 33 * mib, Stuck: 55 * mib}}
-	ten.Outside = &align.Outside{Bytes: 67_266_308, Peak: 67_300_000, Static: 13_041, Blocks: 3, Takers: []align.Taker{
+	ten.Outside = &tensor.Outside{Bytes: 67_266_308, Peak: 67_300_000, Static: 13_041, Blocks: 3, Takers: []tensor.Taker{
 		{Call: "cudaMalloc", Iteration: 0, Phase: "forward", Blocks: 5, Bytes: 67_266_308, Live: 67_266_308},
 		{Iteration: -1, Blocks: 1, Bytes: 33_692}}}
 	t.Tensors = ten
-	t.Theory = &align.Theory{Params: 215_144, DType: "float32", Optimizer: "adamw", Parameter: 860_576, Gradient: 860_576, State: 1_721_152}
+	t.Theory = &theory.Need{Params: 215_144, DType: "float32", Optimizer: "adamw", Parameter: 860_576, Gradient: 860_576, State: 1_721_152}
 }

@@ -54,7 +54,7 @@ func Round(request int64, divisions *Divisions) int64 {
 	log := bits.Len64(uint64(request)) - 1
 	div := divisions[min(max(log-20, 0), Intervals-1)]
 	if div <= 1 || request <= MinBlock*div {
-		return up(request, MinBlock)
+		return Up(request, MinBlock)
 	}
 	low := int64(1) << log
 	if request == low {
@@ -64,7 +64,7 @@ func Round(request int64, divisions *Divisions) int64 {
 	if step == 0 {
 		return low << 1
 	}
-	return up(request, step)
+	return Up(request, step)
 }
 
 // Segment is what the driver is asked for when a rounded request finds no block; large is the size of a segment for
@@ -76,9 +76,9 @@ func Segment(rounded, large int64) int64 {
 	case rounded < LargeOwn:
 		return large
 	default:
-		return up(rounded, LargeRound)
+		return Up(rounded, LargeRound)
 	}
 }
 
-// up is the next multiple of a step.
-func up(size, step int64) int64 { return (size + step - 1) / step * step }
+// Up is the next multiple of a step, for sizes and addresses.
+func Up[T int64 | uint64](n, step T) T { return (n + step - 1) / step * step }

@@ -1,0 +1,71 @@
+package plot
+
+import (
+	"image/color"
+
+	"nsysmem/align"
+)
+
+// Colours of the categories, the same in every picture: from Paul Tol's muted scheme, which readers with the common
+// colour-vision deficiencies can tell apart, and none of them that of a well-known phase.
+var categoryColors = map[string]color.RGBA{
+	"parameter":       {0x33, 0x22, 0x88, 0xFF},
+	"optimizer state": {0x44, 0xAA, 0x99, 0xFF},
+	"gradient":        {0x88, 0x22, 0x55, 0xFF},
+	"activation":      {0x88, 0xCC, 0xEE, 0xFF},
+	"input":           {0xDD, 0xCC, 0x77, 0xFF},
+	"autograd detail": {0xAA, 0x44, 0x99, 0xFF},
+	"temporary":       {0x99, 0x99, 0x33, 0xFF},
+	"unknown":         {0xB4, 0xB4, 0xB4, 0xFF},
+}
+
+// stackOrder puts what stays below what comes and goes, and what theory tells below all else. Of unknown use are mostly
+// workspaces that a library keeps.
+var stackOrder = []string{"parameter", "optimizer state", "gradient", "unknown", "activation", "input", "autograd detail", "temporary"}
+
+// kindColors are those of the driver's memory kinds; others get what is left.
+var kindColors = map[string]color.RGBA{
+	"device": {0x88, 0xCC, 0xEE, 0xFF}, "device static": {0x33, 0x22, 0x88, 0xFF}, "array": {0xDD, 0xCC, 0x77, 0xFF},
+}
+
+// newStack is what a picture stacks; nil for nothing.
+func newStack(track *align.Track, p *palette, v *view) *stack {
+	ten := track.Tensors
+	switch {
+	case v.stack == "kind":
+		return stackOfKinds(track)
+	case ten == nil || !v.stacksTensors():
+		return nil
+	}
+	s := &stack{blocks: make([]stackBlock, len(ten.Blocks))}
+	for i := range ten.Blocks {
+		b := &ten.Blocks[i]
+		s.blocks[i] = stackBlock{bytes: b.Counted, start: b.Start, end: b.End}
+	}
+	if ten.Replay != nil && len(ten.Replay.Blocks) == len(ten.Blocks) {
+		s.byTrace(ten)
+	} else {
+		s.byTime()
+	}
+	if v.stack == "phase" {
+		s.byPhase(ten, p, v.from, v.to)
+	} else {
+		s.byName(stackOrder, func(i int) string { return ten.Blocks[i].Category }, categoryColors)
+	}
+	return s
+}
+
+// stackOfKinds stacks the driver's blocks by their kind of memory.
+func stackOfKinds(track *align.Track) *stack {
+	s := &stack{}
+	var kinds []string
+	for i := range track.Blocks {
+		if b := &track.Blocks[i]; b.Kind == align.LevelDevice {
+			s.blocks = append(s.blocks, stackBlock{bytes: b.Bytes, start: b.Start, end: b.End})
+			kinds = append(kinds, b.MemKind)
+		}
+	}
+	s.byTime()
+	s.byName([]string{"device static", "device", "array"}, func(i int) string { return kinds[i] }, kindColors)
+	return s
+}

@@ -1,0 +1,65 @@
+package plot
+
+import (
+	"fmt"
+
+	"nsysmem/internal/wording"
+)
+
+// title is the user's, or the report's name.
+func (s *scene) title() string {
+	what := "device memory by iteration and phase"
+	switch {
+	case s.view.o.Title != "":
+		return clean(s.view.o.Title)
+	case s.memory != nil:
+		what = "segments and blocks of PyTorch's allocator at " + wording.Seconds(s.memory.at)
+	case len(s.track.Iterations) == 0:
+		what = "device memory over time"
+	}
+	return clean(base(s.rep.Source.Path)) + ": " + what
+}
+
+// subtitle says whose memory it is, and that it is what was traced rather than what the card holds.
+func (s *scene) subtitle() string {
+	t := s.track
+	name := t.Process
+	if name == "" {
+		name = "process"
+	}
+	text := fmt.Sprintf("%s (pid %d) on device %d", base(name), t.PID, t.Device)
+	if t.DeviceName != "" {
+		text += ", " + t.DeviceName
+	}
+	text += s.among()
+	if s.memory != nil {
+		text += " · from PyTorch's memory snapshot; equal lengths are equal bytes within a pool"
+	} else {
+		text += " · allocations traced: what the program allocated, without the CUDA context and other processes"
+	}
+	if s.view.o.Title != "" {
+		text = base(s.rep.Source.Path) + " · " + text
+	}
+	return clean(text)
+}
+
+// among says which of a report's processes, or of a process's devices, this is; empty where there is one.
+func (s *scene) among() string {
+	all := s.rep.Tracks
+	place, pids := 0, map[int64]bool{}
+	for i, other := range all {
+		pids[other.PID] = true
+		if other == s.track {
+			place = i + 1
+		}
+	}
+	switch {
+	case len(all) < 2 || place == 0:
+		return ""
+	case len(pids) == len(all):
+		return fmt.Sprintf(" (process %d of %d in this report)", place, len(all))
+	case len(pids) == 1:
+		return fmt.Sprintf(" (one of the process's %d devices)", len(all))
+	}
+	return fmt.Sprintf(" (picture %d of %d of this report: one for each device of a process)", place, len(all))
+}

@@ -1,0 +1,102 @@
+package allocator
+
+import (
+	"runtime"
+	"sync"
+
+	"nsysmem/torchmem/internal/sizes"
+)
+
+// SweepGrid are settings worth trying: the default, each rule by itself in a few strengths, and combinations that do not
+// work against each other.
+func SweepGrid() []string {
+	return []string{"", "expandable_segments:True",
+		"max_split_size_mb:32", "max_split_size_mb:64", "max_split_size_mb:128", "max_split_size_mb:256",
+		"max_split_size_mb:512", "max_split_size_mb:1024", "max_split_size_mb:2048",
+		"roundup_power2_divisions:1", "roundup_power2_divisions:2", "roundup_power2_divisions:4", "roundup_power2_divisions:8",
+		"roundup_power2_divisions:16", "roundup_power2_divisions:[64:8,256:4,1024:2,>:1]",
+		"max_split_size_mb:128,roundup_power2_divisions:4", "max_split_size_mb:256,roundup_power2_divisions:8",
+		"max_split_size_mb:512,roundup_power2_divisions:8", "max_split_size_mb:256,max_non_split_rounding_mb:64",
+		"large_segment_size_mb:40", "large_segment_size_mb:64", "large_segment_size_mb:128",
+		"expandable_segments:True,roundup_power2_divisions:8", "expandable_segments:True,large_segment_size_mb:64"}
+}
+
+// Sweep simulates each setting, in parallel on all cores, and returns the results in the order of the settings, with
+// ReservedRange over all orders of segments. done, if not nil, is called after each with the number that are finished,
+// from one goroutine at a time.
+func (q *Requests) Sweep(cfgs []*Config, opt Options, done func(n int)) []*Result {
+	out := make([]*Result, len(cfgs))
+	work := make(chan int)
+	var workers sync.WaitGroup
+	var telling sync.Mutex
+	finished := 0
+	for range min(len(cfgs), runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for i := range work {
+				out[i] = q.simulateOrders(cfgs[i], opt)
+				telling.Lock()
+				finished++
+				if done != nil {
+					done(finished)
+				}
+				telling.Unlock()
+			}
+		})
+	}
+	for i := range cfgs {
+		work <- i
+	}
+	close(work)
+	workers.Wait()
+	return out
+}
+
+// simulateOrders is Simulate in the driver's order, with ReservedRange over all orders. With expandable segments there is
+// only one.
+func (q *Requests) simulateOrders(cfg *Config, opt Options) *Result {
+	opt.order = driverOrder
+	res := q.Simulate(cfg, opt)
+	if opt.Smallest {
+		res.SmallestCapacity = q.smallestCapacity(cfg)
+	}
+	if cfg.Expandable {
+		return res
+	}
+	low, high := &res.ReservedRange[0], &res.ReservedRange[1]
+	for opt.order = driverOrder + 1; opt.order < numOrders; opt.order++ {
+		other := q.Simulate(cfg, opt).PeakReserved
+		*low, *high = min(*low, other), max(*high, other)
+	}
+	if *low != *high {
+		res.Notes = append(res.Notes, "among free blocks of one size the lowest address is taken, and "+
+			"where the driver puts a new segment cannot be known for sure: the range is what other orders come to")
+	}
+	return res
+}
+
+// smallestCapacity is the least number of bytes, in whole 2 MiB, with which every request is served: it serves all, and
+// 2 MiB less does not. A little less may, since giving back the cache changes what comes after; what is found is safe.
+func (q *Requests) smallestCapacity(cfg *Config) int64 {
+	const step = sizes.LargeRound
+	// The limit only keeps what the recorded run gave back from being followed.
+	free := q.Simulate(cfg, Options{Capacity: 4 * sizes.MaxSum})
+	lo, hi := free.PeakAllocated/step, sizes.Up(free.PeakReserved, step)/step // lo fails or is what is needed at least
+	if cfg.MemoryFraction > 0 {
+		lo, hi = int64(float64(lo)/cfg.MemoryFraction), int64(float64(hi)/cfg.MemoryFraction)+1
+	}
+	serves := func(n int64) bool {
+		return q.Simulate(cfg, Options{Capacity: n * step, stop: true}).FailedRequests == 0
+	}
+	if hi == 0 || lo > 0 && serves(lo) {
+		return min(lo, hi) * step
+	}
+	for lo+1 < hi {
+		mid := lo + (hi-lo)/2
+		if serves(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi * step
+}
