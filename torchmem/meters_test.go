@@ -8,6 +8,7 @@ import (
 )
 
 func TestReplayEqualsMeters(t *testing.T) {
+	t.Parallel()
 	phases := 0
 	for _, rec := range snaptest.Runs(t, "..") {
 		rep := rec.Replay(t)

@@ -37,6 +37,7 @@ func small(proto int) string {
 }
 
 func TestReadProtocols(t *testing.T) {
+	t.Parallel()
 	for proto := 2; proto <= 5; proto++ {
 		s, err := readString(small(proto))
 		if err != nil {
@@ -66,6 +67,7 @@ func TestReadProtocols(t *testing.T) {
 }
 
 func TestReadOldForms(t *testing.T) {
+	t.Parallel()
 	frames := []any{[]kv{{"name", "g"}, {"filename", "u.py"}, {"line", 3}}}
 	// Blocks with a history and without an address; sizes in a bare list of segments.
 	old := []any{[]kv{{"device", 1}, {"address", 1 << 21}, {"total_size", sizes.SmallSegment}, {"allocated_size", 512}, {"stream", 0},
@@ -97,6 +99,7 @@ func TestReadOldForms(t *testing.T) {
 
 // TestReadUnevenReader feeds the reader as little as a reader may.
 func TestReadUnevenReader(t *testing.T) {
+	t.Parallel()
 	for name, r := range map[string]io.Reader{
 		"one byte": iotest.OneByteReader(strings.NewReader(small(4))),
 		"data+EOF": iotest.DataErrReader(strings.NewReader(small(4))),
@@ -112,6 +115,7 @@ func TestReadUnevenReader(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
+	t.Parallel()
 	deep := strings.Repeat("]", 1<<20) + strings.Repeat("a", 1<<20)
 	marks := strings.Repeat("(", 1<<20)
 	const p4 = "\x80\x04"
@@ -167,6 +171,7 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func TestReadTruncated(t *testing.T) {
+	t.Parallel()
 	s := small(4)
 	for n := range s {
 		if _, err := readString(s[:n]); err == nil {
@@ -406,6 +411,7 @@ func TestReadBombs(t *testing.T) {
 
 // TestTraceOrder looks entries up in a trace that is not in the order of the file.
 func TestTraceOrder(t *testing.T) {
+	t.Parallel()
 	const p4, one = "\x80\x04", "}(\x8c\x06action\x8c\x05alloc\x8c\x04sizeK"
 	var made, order string
 	const n = 200
@@ -437,6 +443,7 @@ func TestTraceOrder(t *testing.T) {
 
 // TestReadError checks that an error of the reader is told for what it is.
 func TestReadError(t *testing.T) {
+	t.Parallel()
 	folder, err := os.Open(".")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 // TestStateEqualsSnapshot compares the map at the end of each recording with the snapshot's own segments and blocks.
 func TestStateEqualsSnapshot(t *testing.T) {
+	t.Parallel()
 	for _, rec := range snaptest.Runs(t, "..") {
 		s := rec.Read(t)
 		r, err := s.Replay(0)
@@ -51,6 +52,7 @@ func TestStateEqualsSnapshot(t *testing.T) {
 // TestReplayOfCutTrace drops the beginning of each trace, as a full ring buffer does. What is left must end as before,
 // and the levels within must be the whole trace's wherever blocks' sizes can be told.
 func TestReplayOfCutTrace(t *testing.T) {
+	t.Parallel()
 	for _, rec := range snaptest.Runs(t, "..", "cnn_default", "gpt_amp", "unet_2", "unet_4") {
 		whole := rec.Replay(t)
 		for _, part := range []int{3, 2} {
@@ -89,6 +91,7 @@ func TestReplayOfCutTrace(t *testing.T) {
 
 // TestCacheAtGrowth checks the sums of free blocks against the map at the same place.
 func TestCacheAtGrowth(t *testing.T) {
+	t.Parallel()
 	for _, rec := range snaptest.Runs(t, "..", "cnn_default", "unet_0", "unet_2") {
 		r := rec.Replay(t)
 		if len(r.Growth) == 0 {

@@ -23,11 +23,10 @@ type BlockState uint8
 
 // The states of a block in a snapshot.
 const (
-	Inactive      BlockState = iota // in the cache
-	Active                          // handed out (active_allocated)
-	PendingFree                     // given back, still in use by a stream (active_awaiting_free, active_pending_free)
-	NotMapped                       // a gap in an expandable segment; only in maps, not in snapshots
-	numBlockState                   // not a state
+	Inactive    BlockState = iota // in the cache
+	Active                        // handed out (active_allocated)
+	PendingFree                   // given back, still in use by a stream (active_awaiting_free, active_pending_free)
+	NotMapped                     // a gap in an expandable segment; only in maps, not in snapshots
 )
 
 // A SnapshotBlock is one block of a segment as it was when the snapshot was taken.

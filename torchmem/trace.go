@@ -97,8 +97,11 @@ func (s *eventStore) at(i int) *TraceEvent { return &s.chunks[i/eventChunk][i%ev
 
 func (s *eventStore) add(e TraceEvent) int {
 	if s.n == len(s.chunks)*eventChunk {
-		// A small snapshot should not pay for a whole piece.
-		s.chunks = append(s.chunks, nil)
+		var chunk []TraceEvent
+		if s.n > 0 { // a small snapshot should not pay for a whole piece
+			chunk = make([]TraceEvent, 0, eventChunk)
+		}
+		s.chunks = append(s.chunks, chunk)
 	}
 	c := &s.chunks[s.n/eventChunk]
 	*c = append(*c, e)

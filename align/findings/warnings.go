@@ -88,26 +88,28 @@ func (d *doubter) collected(rep *align.Report) {
 	}
 }
 
+// counted are the sentences about what align met on its way and counted.
+var counted = map[align.Code]string{
+	align.UnknownEvents: "%d memory events are neither allocation nor free and do not count",
+	align.DamagedEvents: "%d memory events have no usable size and do not count",
+	align.DamagedRanges: "%d ranges end at 0 or before their start and are treated as never closed",
+	align.OpenRanges:    "%d ranges were never closed: they are cut off at the end of the capture",
+	align.ClippedRanges: "%d ranges outlast their iteration and are clipped to it",
+}
+
 // met puts into words what align met on its way.
 func (d *doubter) met(w *align.Warning) {
-	switch w.Code {
-	case align.UnknownEvents:
-		d.say(w.PID, w.Code, "%d memory events are neither allocation nor free and do not count", w.Count)
-	case align.DamagedEvents:
-		d.say(w.PID, w.Code, "%d memory events have no usable size and do not count", w.Count)
-	case align.MemoryColumns:
+	sentence, ok := counted[w.Code]
+	switch {
+	case ok:
+		d.say(w.PID, w.Code, sentence, w.Count)
+	case w.Code == align.MemoryColumns:
 		d.say(w.PID, w.Code, "the memory table lacks a column that every version has: its events are left out")
-	case align.DamagedRanges:
-		d.say(w.PID, w.Code, "%d ranges end at 0 or before their start and are treated as never closed", w.Count)
-	case align.OpenRanges:
-		d.say(w.PID, w.Code, "%d ranges were never closed: they are cut off at the end of the capture", w.Count)
-	case align.ClippedRanges:
-		d.say(w.PID, w.Code, "%d ranges outlast their iteration and are clipped to it", w.Count)
-	case align.IterationGap:
+	case w.Code == align.IterationGap:
 		d.say(w.PID, w.Code, "process %d: numbers %v are missing from the iterations %q", w.PID, w.Numbers, w.Pattern)
-	case align.Aside:
-		d.say(w.PID, w.Code, "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: they count for those ranges, in no iteration; --threads through gives them to the phase open at that time",
-			w.PID, w.Device, w.Count)
+	case w.Code == align.Aside:
+		d.say(w.PID, w.Code, "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: "+
+			"they count for those ranges, in no iteration; --threads through gives them to the phase open at that time", w.PID, w.Device, w.Count)
 	default: // better a bare word than silence
 		d.say(w.PID, w.Code, "%s", w.Code)
 	}

@@ -32,7 +32,7 @@ const NoFrame = "(no Python frame)"
 // hold sums the blocks that are live just after a time.
 func hold(blocks []Block, at int64) Holding {
 	h := Holding{Time: at}
-	frame, phase, cat := NewShares(), NewShares(), NewShares()
+	var frame, phase, cat Shares
 	for i := range blocks {
 		b := &blocks[i]
 		if b.Start != Never && b.Start > at || b.End != Never && b.End <= at {
@@ -68,31 +68,20 @@ func (m *Memory) holdAt(tl Timeline, event int, at int64) Holding {
 	return h
 }
 
-// Shares sums blocks by a name.
-type Shares struct {
-	index map[string]int
-	out   []Share
-}
-
-// NewShares has no share yet.
-func NewShares() *Shares { return &Shares{index: make(map[string]int)} }
+// Shares sums blocks by a name. The zero value has no share yet.
+type Shares struct{ ledger[string, Share] }
 
 // Add adds a block to a name's share.
 func (s *Shares) Add(name string, bytes int64) {
-	i, ok := s.index[name]
-	if !ok {
-		i = len(s.out)
-		s.index[name] = i
-		s.out = append(s.out, Share{Name: name})
-	}
-	s.out[i].Blocks++
-	s.out[i].Bytes += bytes
+	x := s.at(name, Share{Name: name})
+	x.Blocks++
+	x.Bytes += bytes
 }
 
 // List gives the shares, the largest first.
 func (s *Shares) List() []Share {
-	slices.SortFunc(s.out, func(x, y Share) int {
+	slices.SortFunc(s.sums, func(x, y Share) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Name, y.Name))
 	})
-	return s.out
+	return s.sums
 }

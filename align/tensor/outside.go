@@ -32,12 +32,7 @@ type Taker struct {
 func (m *Memory) outside(d Driver) *Outside {
 	out := &Outside{}
 	segs := segmentsOf(m)
-	type key struct {
-		call      string
-		iteration int
-		phase     string
-	}
-	index := make(map[key]int)
+	var takers ledger[Taker, Taker] // by one that has taken nothing yet
 	var changes []change
 	for i, b := range d.Blocks() {
 		if b.Static {
@@ -50,15 +45,9 @@ func (m *Memory) outside(d Driver) *Outside {
 		if segs.hold(&b) {
 			continue
 		}
-		var k key
-		k.call, k.iteration, k.phase = d.Born(i)
-		n, ok := index[k]
-		if !ok {
-			n = len(out.Takers)
-			index[k] = n
-			out.Takers = append(out.Takers, Taker{Call: k.call, Iteration: k.iteration, Phase: k.phase})
-		}
-		x := &out.Takers[n]
+		var who Taker
+		who.Call, who.Iteration, who.Phase = d.Born(i)
+		x := takers.at(who, who)
 		x.Blocks++
 		x.Bytes += b.Bytes
 		changes = append(changes, change{b.Start, b.Bytes})
@@ -69,7 +58,7 @@ func (m *Memory) outside(d Driver) *Outside {
 			changes = append(changes, change{b.End, -b.Bytes})
 		}
 	}
-	out.Peak = peakOf(changes)
+	out.Peak, out.Takers = peakOf(changes), takers.sums
 	slices.SortStableFunc(out.Takers, func(x, y Taker) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Iteration, y.Iteration),
 			strings.Compare(x.Call+x.Phase, y.Call+y.Phase))

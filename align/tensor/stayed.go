@@ -17,13 +17,12 @@ type Stayed struct {
 // A Stay sums what stays from the first steady iteration to the last.
 type Stay struct {
 	from, to int64 // ns
-	index    map[[2]string]int
-	out      []Stayed
+	ledger[[2]string, Stayed]
 }
 
 // NewStay sums over the steady iterations, given in time order. Without any, nothing stays.
 func NewStay(steady []Stretch) *Stay {
-	s := &Stay{index: make(map[[2]string]int)}
+	s := &Stay{}
 	if n := len(steady); n > 0 {
 		s.from, s.to = steady[0].From, steady[n-1].To
 	}
@@ -43,23 +42,18 @@ func (s *Stay) Add(start, end, bytes int64, place func() (phase, frame string)) 
 		return
 	}
 	phase, frame := place()
-	i, ok := s.index[[2]string{phase, frame}]
-	if !ok {
-		i = len(s.out)
-		s.index[[2]string{phase, frame}] = i
-		s.out = append(s.out, Stayed{Phase: phase, Frame: frame})
-	}
-	s.out[i].Blocks += n
-	s.out[i].Bytes += int64(n) * bytes
+	x := s.at([2]string{phase, frame}, Stayed{Phase: phase, Frame: frame})
+	x.Blocks += n
+	x.Bytes += int64(n) * bytes
 }
 
 // List gives the places that hold more blocks and more bytes than before, the largest first.
 func (s *Stay) List() []Stayed {
-	s.out = slices.DeleteFunc(s.out, func(x Stayed) bool { return x.Blocks <= 0 || x.Bytes <= 0 })
-	slices.SortFunc(s.out, func(x, y Stayed) int {
+	out := slices.DeleteFunc(s.sums, func(x Stayed) bool { return x.Blocks <= 0 || x.Bytes <= 0 })
+	slices.SortFunc(out, func(x, y Stayed) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Phase, y.Phase), cmp.Compare(x.Frame, y.Frame))
 	})
-	return s.out
+	return out
 }
 
 // stayedOf sums blocks as the allocator's meter counts them.

@@ -90,7 +90,8 @@ func (w *Comparison) place(m *Moment, block int, died bool) {
 // growth sums the bytes that a setting takes from the driver by phase, or by line of the program where there is no
 // phase.
 func (w *Comparison) growth(s *Setting) []tensor.Share {
-	grown, before := tensor.NewShares(), int64(0)
+	var grown tensor.Shares
+	before := int64(0)
 	for _, c := range s.Curve {
 		if c.Reserved > before && c.Event >= 0 { // what is there before the trace was taken nowhere
 			m := w.moment(c.Event)

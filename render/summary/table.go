@@ -66,88 +66,109 @@ const gap = 2
 //  2. While the rest is too wide, names are cut, down to each column's least width.
 //  3. While that is not enough, the least important column goes, and names get their width back.
 func (t *textTable) lines(room int) (lines []string, dropped []string) {
-	var cols []*column
-	for _, c := range t.cols {
-		if slices.ContainsFunc(c.cells, func(s string) bool { return s != "" }) || c.rank == 0 {
-			cols = append(cols, c)
-		}
-	}
+	cols := slices.DeleteFunc(slices.Clone(t.cols), func(c *column) bool {
+		return c.rank > 0 && !slices.ContainsFunc(c.cells, func(s string) bool { return s != "" })
+	})
 	var widths []int
 	for {
-		widths = widths[:0]
-		total := gap * (len(cols) - 1)
-		for i, c := range cols {
-			w := max(wording.Width(c.head), c.wide)
-			if (i == 0 || cols[i-1].over != c.over) && (i+1 == len(cols) || cols[i+1].over != c.over) {
-				w = max(w, wording.Width(c.over)) // it has it for itself
-			}
-			for _, s := range c.cells {
-				w = max(w, wording.Width(s))
-			}
-			widths = append(widths, w)
-			total += w
-		}
-		for over := total - room; over > 0; over-- {
-			widest := -1
-			for i, c := range cols {
-				if c.min > 0 && widths[i] > max(c.min, wording.Width(c.head)) && (widest < 0 || widths[i] > widths[widest]) {
-					widest = i
-				}
-			}
-			if widest < 0 {
-				break
-			}
-			widths[widest]--
-			total--
-		}
-		if total <= room {
+		widths = fullWidths(cols)
+		if cutTo(cols, widths, room) {
 			break
 		}
-		worst := -1
-		for i, c := range cols {
-			if c.rank > 0 && (worst < 0 || c.rank > cols[worst].rank) {
-				worst = i
-			}
-		}
+		worst := lowest(cols)
 		if worst < 0 {
-			break
+			break // what is left is wider than the terminal, which breaks the lines
 		}
 		dropped = append(dropped, strings.TrimSpace(cols[worst].over+" "+cols[worst].head))
 		cols = slices.Delete(cols, worst, worst+1)
-	}
-	rows := 0
-	for _, c := range cols {
-		rows = max(rows, len(c.cells))
 	}
 	slices.Reverse(dropped)
 	t.heads = 1
 	if over := overLine(cols, widths); over != "" {
 		lines, t.heads = append(lines, over), 2
 	}
+	rows := 0
+	for _, c := range cols {
+		rows = max(rows, len(c.cells))
+	}
 	for r := -1; r < rows; r++ {
-		var b strings.Builder
-		for i, c := range cols {
-			s := c.head
-			if r >= 0 {
-				s = ""
-				if r < len(c.cells) {
-					s = c.cells[r]
-				}
-			}
-			s = wording.Cut(s, widths[i])
-			pad := strings.Repeat(" ", widths[i]-wording.Width(s))
-			if i > 0 {
-				b.WriteString(strings.Repeat(" ", gap))
-			}
-			if c.left {
-				b.WriteString(s + pad)
-			} else {
-				b.WriteString(pad + s)
-			}
-		}
-		lines = append(lines, strings.TrimRight(b.String(), " "))
+		lines = append(lines, rowLine(cols, widths, r))
 	}
 	return lines, dropped
+}
+
+// fullWidths are the widths at which no cell is cut.
+func fullWidths(cols []*column) []int {
+	widths := make([]int, len(cols))
+	for i, c := range cols {
+		w := max(wording.Width(c.head), c.wide)
+		if (i == 0 || cols[i-1].over != c.over) && (i+1 == len(cols) || cols[i+1].over != c.over) {
+			w = max(w, wording.Width(c.over)) // it has it for itself
+		}
+		for _, s := range c.cells {
+			w = max(w, wording.Width(s))
+		}
+		widths[i] = w
+	}
+	return widths
+}
+
+// cutTo takes width from the widest columns that may be cut, one character after the other, so that they end up alike. It
+// says whether all columns have room then.
+func cutTo(cols []*column, widths []int, room int) bool {
+	total := gap * (len(cols) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	for ; total > room; total-- {
+		widest := -1
+		for i, c := range cols {
+			if c.min > 0 && widths[i] > max(c.min, wording.Width(c.head)) && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return false
+		}
+		widths[widest]--
+	}
+	return true
+}
+
+// lowest is the place of the column that goes first; -1 where all of them stay.
+func lowest(cols []*column) int {
+	worst := -1
+	for i, c := range cols {
+		if c.rank > 0 && (worst < 0 || c.rank > cols[worst].rank) {
+			worst = i
+		}
+	}
+	return worst
+}
+
+// rowLine is the line of a row; of the heads for -1.
+func rowLine(cols []*column, widths []int, row int) string {
+	var b strings.Builder
+	for i, c := range cols {
+		s := c.head
+		if row >= 0 {
+			s = ""
+			if row < len(c.cells) {
+				s = c.cells[row]
+			}
+		}
+		s = wording.Cut(s, widths[i])
+		pad := strings.Repeat(" ", widths[i]-wording.Width(s))
+		if i > 0 {
+			b.WriteString(strings.Repeat(" ", gap))
+		}
+		if c.left {
+			b.WriteString(s + pad)
+		} else {
+			b.WriteString(pad + s)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
 }
 
 // overLine is the line above the heads; empty where no column has anything over it.

@@ -54,25 +54,39 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 	m.head(3, fmt.Sprintf("Who holds %s at the peak, %s", wording.Bytes(ten.Peak.Bytes), wording.Markdown(phrase.At(t, ten.Peak.Iteration, ten.Peak.Phase))))
 	m.holding(rep, t, &ten.Peak)
 	m.inferred(t)
-	if n := len(ten.Failures); n > 0 {
-		m.head(3, fmt.Sprintf("Requests that could not be served (%d)", n))
-		m.caches(t, tables.FailedCaches(rep.Report, t, last(ten.Failures, textFailures)))
-		m.line("")
-		m.line(fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(ten.Failures[n-1].Bytes)))
-		m.line("")
-		m.holding(rep, t, &ten.Failures[n-1])
-	}
+	m.failures(rep, t)
 	m.outside(rep, t)
-	if ten.AtReserved != nil {
-		m.head(3, "Fragmentation of the cache")
-		m.line(wording.Markdown(phrase.Fragmentation(t)))
-		if list := misfits(rep, t); len(list) > 0 {
-			m.line("")
-			m.caches(t, last(list, textMisfits))
-		}
+	m.fragmentation(rep, t)
+}
+
+// failures, outside and fragmentation write what those of printer do.
+func (m *markdown) failures(rep *findings.Report, t *align.Track) {
+	list := t.Tensors.Failures
+	if len(list) == 0 {
+		return
+	}
+	final := &list[len(list)-1]
+	m.head(3, fmt.Sprintf("Requests that could not be served (%d)", len(list)))
+	m.caches(t, tables.FailedCaches(rep.Report, t, last(list, textFailures)))
+	m.line("")
+	m.line(fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(final.Bytes)))
+	m.line("")
+	m.holding(rep, t, final)
+}
+
+func (m *markdown) fragmentation(rep *findings.Report, t *align.Track) {
+	if t.Tensors.AtReserved == nil {
+		return
+	}
+	m.head(3, "Fragmentation of the cache")
+	m.line(wording.Markdown(phrase.Fragmentation(t)))
+	if list := misfits(rep, t); len(list) > 0 {
+		m.line("")
+		m.caches(t, last(list, textMisfits))
 	}
 }
 
+// levels writes the tables of printer.threeLevels. Phases are never thinned here: a page may be searched.
 func (m *markdown) levels(rep *findings.Report, t *align.Track) {
 	if len(t.Iterations) > 0 {
 		m.head(3, "Three levels of each iteration")
@@ -92,6 +106,7 @@ func (m *markdown) theory(t *align.Track) {
 	markdownTable(m, tables.Theory.Columns(tables.Markdown), tables.ExpectedCategories(t), nil)
 }
 
+// holding is one table, unlike in text: a page has room for a column that says how it is told.
 func (m *markdown) holding(rep *findings.Report, t *align.Track, h *tensor.Holding) {
 	var rows []*tables.Row[tables.Holder]
 	for _, g := range phrase.ShareGroups(h) {

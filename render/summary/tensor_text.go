@@ -36,16 +36,7 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 		}
 		return
 	}
-	if t.HasTensorLevels() {
-		if len(t.Iterations) > 0 {
-			p.head("Three levels of each iteration: what tensors hold, what PyTorch's allocator holds, and all that was traced")
-			p.levelIterations(rep, t)
-		}
-		if len(t.Phases) > 0 {
-			p.head("Three levels of each phase (highest over the steady iterations)")
-			p.levelPhases(rep, t)
-		}
-	}
+	p.threeLevels(rep, t)
 	p.head("Tensors")
 	p.para("  ", phrase.Tensors(ten)+".")
 	if s := phrase.Clock(ten.Clock); s != "" {
@@ -77,11 +68,25 @@ func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 	}
 }
 
-func (p *printer) levelIterations(rep *findings.Report, t *align.Track) {
-	show := thin(t.Iterations, textIterations)
-	p.table(laidOut(tables.TensorLevels.Columns(tables.Terminal), stepsOf(rep, t, &show)), show.gaps())
-	p.inferred(t)
-	p.para("  ", "(gaps at the end of each: unused in the allocator's cache, reserved less allocated; outside of it, traced less reserved)", dim)
+// threeLevels sets beside each other what tensors hold, what the allocator holds and what was traced: the difference tells
+// a large model from a large cache.
+func (p *printer) threeLevels(rep *findings.Report, t *align.Track) {
+	if !t.HasTensorLevels() {
+		return
+	}
+	if len(t.Iterations) > 0 {
+		p.head("Three levels of each iteration: what tensors hold, what PyTorch's allocator holds, and all that was traced")
+		show := thin(t.Iterations, textIterations)
+		p.table(laidOut(tables.TensorLevels.Columns(tables.Terminal), stepsOf(rep, t, &show)), show.gaps())
+		p.inferred(t)
+		p.para("  ", "(gaps at the end of each: unused in the allocator's cache, reserved less allocated; outside of it, traced less reserved)", dim)
+	}
+	if len(t.Phases) > 0 {
+		p.head("Three levels of each phase (highest over the steady iterations)")
+		rows := tables.RowsOf(rep.Report, t, t.Phases, thinPhases(t.Phases, textPhases).rows)
+		p.table(laidOut(tables.TensorPhases.Columns(tables.Terminal), rows), nil)
+		p.inferred(t)
+	}
 }
 
 // stepsOf are the iterations of a track that are shown.
@@ -93,12 +98,7 @@ func stepsOf(rep *findings.Report, t *align.Track, show *thinned) []*tables.Step
 	return steps
 }
 
-func (p *printer) levelPhases(rep *findings.Report, t *align.Track) {
-	rows := tables.RowsOf(rep.Report, t, t.Phases, thinPhases(t.Phases, textPhases).rows)
-	p.table(laidOut(tables.TensorPhases.Columns(tables.Terminal), rows), nil)
-	p.inferred(t)
-}
-
+// categories says what tensors are for. Not all can be told: what unknown means is said below.
 func (p *printer) categories(t *align.Track) {
 	p.table(laidOut(tables.Categories.Columns(tables.Terminal), tables.MeasuredCategories(t)), nil)
 	if s := phrase.Unknown(t.Tensors); s != "" {
@@ -133,6 +133,8 @@ func (p *printer) holding(rep *findings.Report, t *align.Track, h *tensor.Holdin
 	}
 }
 
+// failures tells of the last requests that could not be served, since a program that catches them may have many, and what
+// was held at the very last, which most often ended the run.
 func (p *printer) failures(rep *findings.Report, t *align.Track) {
 	list := t.Tensors.Failures
 	if len(list) > textFailures {
@@ -147,11 +149,13 @@ func (p *printer) failures(rep *findings.Report, t *align.Track) {
 // last are the last of a list, n at most.
 func last[E any](list []E, n int) []E { return list[max(len(list)-n, 0):] }
 
+// caches writes states of the allocator's cache.
 func (p *printer) caches(t *align.Track, rows []*tables.Row[tables.Cache]) {
 	p.table(laidOut(tables.Caches.Columns(tables.Terminal), rows), nil)
 	p.inferred(t)
 }
 
+// outside says who else took memory: what the allocator's own figures do not have.
 func (p *printer) outside(rep *findings.Report, t *align.Track) {
 	o := t.Tensors.Outside
 	p.para("  ", phrase.Outside(o))
@@ -178,6 +182,7 @@ func misfits(rep *findings.Report, t *align.Track) []*tables.Row[tables.Cache] {
 	return slices.DeleteFunc(tables.GrowthCaches(rep.Report, t), func(r *tables.Row[tables.Cache]) bool { return !r.Item.Misfit() })
 }
 
+// fragmentation says how far free bytes of the cache could not be used.
 func (p *printer) fragmentation(rep *findings.Report, t *align.Track) {
 	p.para("  ", phrase.Fragmentation(t))
 	list := misfits(rep, t)

@@ -23,16 +23,39 @@ const (
 // WriteWhatIf writes a comparison of settings for a terminal of so many columns (0 for 80), as WriteText does.
 func WriteWhatIf(w io.Writer, wi *whatif.Comparison, width int, color bool) error {
 	p := newPrinter(w, width, color)
+	p.compared(wi)
+	title := "Settings"
+	if wi.Ranked {
+		title = "Settings, best first"
+	}
+	p.head(title)
+	p.order(wi)
+	p.settings(wi)
+	p.limits(wi)
+	p.apart(wi)
+	p.places(wi)
+	p.byIteration(wi)
+	if notes := slices.Concat(wi.Notes, settingNotes(wi)); len(notes) > 0 {
+		p.head("Notes")
+		p.list(notes)
+	}
+	p.head("What these figures cannot know")
+	p.list(wi.CannotKnow)
+	return p.out.close()
+}
+
+// compared says what was recorded, and on which card it is to run.
+func (p *printer) compared(wi *whatif.Comparison) {
 	p.para("", wi.Snapshot, bold)
 	s := fmt.Sprintf("device %d, %s allocations", wi.Device, wording.Count(wi.Allocations))
 	if wi.Timed {
 		s += " in " + wording.Duration(wi.To-wi.From)
 	}
-	if wi.Known {
-		s += ", recorded with " + strings.TrimSuffix("setting "+phrase.Conf(wi.Recorded), "setting (default)")
-		if wi.Recorded == "" {
-			s = strings.TrimSuffix(s, " ") + " the default setting"
-		}
+	switch {
+	case wi.Known && wi.Recorded == "":
+		s += ", recorded with the default setting"
+	case wi.Known:
+		s += ", recorded with setting " + wi.Recorded
 	}
 	p.para("  ", s)
 	if wi.Track != nil {
@@ -45,31 +68,17 @@ func WriteWhatIf(w io.Writer, wi *whatif.Comparison, width int, color bool) erro
 		}
 		p.para("  ", s)
 	}
-	title := "Settings"
-	if wi.Ranked {
-		title = "Settings, best first"
-	}
-	p.head(title)
-	p.order(wi)
-	p.settings(wi)
-	p.limits(wi)
-	p.apart(wi)
-	p.places(wi)
-	p.byIteration(wi)
-	if len(wi.Notes) > 0 || p.settingNotes(wi, true) {
-		p.head("Notes")
-		for _, n := range wi.Notes {
-			p.para("- ", n)
-		}
-		p.settingNotes(wi, false)
-	}
-	p.head("What these figures cannot know")
-	for _, n := range wi.CannotKnow {
-		p.para("- ", n)
-	}
-	return p.out.close()
 }
 
+// list writes sentences, each with a dash before it.
+func (p *printer) list(sentences []string) {
+	for _, s := range sentences {
+		p.para("- ", s)
+	}
+}
+
+// number is what the text calls the setting at a place. Settings are referred to by it: their names are long, and differ in
+// the middle.
 func number(i int) string { return "#" + strconv.Itoa(i+1) }
 
 // order says how the rows are sorted, and what their figures are about.
@@ -142,19 +151,10 @@ func (p *printer) limits(wi *whatif.Comparison) {
 	p.head("On a card of " + wording.Bytes(wi.Capacity))
 	none := true
 	for i := range wi.Settings {
-		s := &wi.Settings[i]
-		if s.Failed() > 0 {
-			continue
+		if s := &wi.Settings[i]; s.Failed() == 0 {
+			none = false
+			p.para("  "+number(i)+" ", phrase.Setting(s)+" runs through"+retries(s.Limited.Retries)+".")
 		}
-		none = false
-		text := phrase.Setting(s) + " runs through"
-		switch n := s.Limited.Retries; {
-		case n == 1:
-			text += ", and gives its whole cache back once, which costs time"
-		case n > 1:
-			text += fmt.Sprintf(", and gives its whole cache back %d times, which costs time", n)
-		}
-		p.para("  "+number(i)+" ", text+".")
 	}
 	if none {
 		p.para("  ", "No setting tried runs through.")
@@ -169,6 +169,17 @@ func (p *printer) limits(wi *whatif.Comparison) {
 	}
 	rows := slices.DeleteFunc(tables.SettingRows(wi), func(r *tables.Setting) bool { return wi.Settings[r.Place].Failed() == 0 || told[r.Place] })
 	p.placed(wi, laidOut(tables.Stops.Columns(tables.Terminal), rows), len(rows))
+}
+
+// retries tells of caches that were given back because there was no room.
+func retries(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return ", and gives its whole cache back once, which costs time"
+	}
+	return fmt.Sprintf(", and gives its whole cache back %d times, which costs time", n)
 }
 
 // placed writes a table whose places are times without a report: things happen at those, and in a phase. Without rows there
@@ -187,96 +198,9 @@ func (p *printer) placed(wi *whatif.Comparison, tab *textTable, rows int) {
 	p.table(tab, nil)
 }
 
-// apart says where settings differ from the one that the program ran with: all, or of many those that stand for them.
-func (p *printer) apart(wi *whatif.Comparison) {
-	if len(wi.Settings) < 2 {
-		return
-	}
-	base := wi.Base()
-	shown := map[int]bool{}
-	if len(wi.Settings) > whatIfApart {
-		for _, i := range wi.Chosen(whatIfColumns) {
-			shown[i] = true
-		}
-	}
-	var rows []*tables.Setting
-	var same []string
-	more := 0
-	for _, r := range tables.SettingRows(wi) {
-		switch {
-		case r.Place == base:
-		case wi.Settings[r.Place].First == nil:
-			same = append(same, number(r.Place))
-		case len(shown) > 0 && !shown[r.Place]:
-			more++
-		default:
-			rows = append(rows, r)
-		}
-	}
-	p.head(fmt.Sprintf("Where reserved memory differs from that under %s %s", number(base), phrase.Conf(wi.Settings[base].Conf)))
-	p.placed(wi, laidOut(tables.Differing.Columns(tables.Terminal), rows), len(rows))
-	if more > 0 {
-		p.para("  ", fmt.Sprintf("and %d more, which --format json has", more), dim)
-	}
-	if len(same) > 0 {
-		p.para("  ", "never: "+strings.Join(same, ", "), dim)
-	}
-}
-
-// places explains the places that a comparison without a report names.
-func (p *printer) places(wi *whatif.Comparison) {
-	if wi.Track != nil {
-		return
-	}
-	some, after := false, false
-	for i := range wi.Settings {
-		s := &wi.Settings[i]
-		var at []*whatif.Moment
-		if s.First != nil {
-			at = append(at, &s.First.Moment, &s.Most.Moment)
-		}
-		if s.Failed() > 0 && len(s.Limited.Failures) > 0 {
-			at = append(at, &s.Limited.Failures[0].Moment)
-		}
-		for _, m := range at {
-			some = true
-			after = after || strings.HasPrefix(m.Frame, phrase.NoLine)
-		}
-	}
-	if !some {
-		return
-	}
-	text := "Times count from the start of the trace, which may be long before the first iteration; --report names iterations and phases."
-	if !wi.Timed {
-		text = "Entries are those of the trace; --report names iterations and phases."
-	}
-	if after {
-		text = "(after LINE): no Python line runs there, as in a backward pass; LINE is the last one to ask for memory before. " + text
-	}
-	p.blank()
-	p.para("  ", text, dim)
-}
-
-// byIteration compares the highest reserved level of each iteration.
-func (p *printer) byIteration(wi *whatif.Comparison) {
-	if wi.Track == nil || len(wi.Track.Iterations) == 0 || !wi.Timed {
-		return
-	}
-	p.head("Peak reserved by iteration")
-	t := thin(wi.Track.Iterations, whatIfRows)
-	gaps := map[int]string{}
-	rows := make([]*tables.SettingStep, len(t.rows))
-	for k, i := range t.rows {
-		if k > 0 && i != t.rows[k-1]+1 {
-			gaps[k] = fmt.Sprintf("… %d iterations", i-t.rows[k-1]-1)
-		}
-		rows[k] = &tables.SettingStep{WhatIf: wi, Place: i}
-	}
-	p.table(laidOut(tables.StepsUnder(tables.Terminal, wi.Chosen(whatIfColumns), number), rows), gaps)
-}
-
-// settingNotes writes what is to be said about single settings, each sentence once; with dry it says whether there is any.
-func (p *printer) settingNotes(wi *whatif.Comparison, dry bool) bool {
+// settingNotes are what is to be said about single settings, each sentence once. Which settings it is about is left out where
+// these are many: what is said of most of them is no reason to choose one.
+func settingNotes(wi *whatif.Comparison) []string {
 	var texts []string
 	where := map[string][]string{}
 	for i := range wi.Settings {
@@ -287,15 +211,10 @@ func (p *printer) settingNotes(wi *whatif.Comparison, dry bool) bool {
 			where[n] = append(where[n], number(i))
 		}
 	}
-	if dry {
-		return len(texts) > 0
-	}
-	for _, n := range texts {
-		lead := strings.Join(where[n], ", ") + ": "
-		if len(where[n]) == len(wi.Settings) || len(where[n]) > 6 {
-			lead = ""
+	for i, n := range texts {
+		if len(where[n]) < len(wi.Settings) && len(where[n]) <= 6 {
+			texts[i] = strings.Join(where[n], ", ") + ": " + n
 		}
-		p.para("- ", lead+n)
 	}
-	return true
+	return texts
 }

@@ -49,8 +49,8 @@ type Process struct {
 	Calls        int64 // CUDA API
 }
 
-// counted is a count that is -1 where it was not collected.
-func counted(key, head string, get func(Process) int64) Column[Process] {
+// processCount is a count that is -1 where it was not collected.
+func processCount(key, head string, get func(Process) int64) Column[Process] {
 	return Column[Process]{Key: key, Head: head, Unit: Count, Int: get, Known: func(p Process) bool { return get(p) >= 0 }}
 }
 
@@ -60,9 +60,9 @@ var Processes = define([]Column[Process]{
 	optional(Column[Process]{Key: "name", Head: "name", Text: func(p Process) string { return p.Name }}),
 	{Key: "rank", Head: "rank", Unit: ID, Int: func(p Process) int64 { return p.Rank }, Has: func(p Process) bool { return p.Rank >= 0 }},
 	{Key: "devices", Head: "devices", List: func(p Process) []int64 { return p.Devices }},
-	counted("memory_events", "memory events", func(p Process) int64 { return p.MemoryEvents }),
-	counted("kernels", "kernels", func(p Process) int64 { return p.Kernels }),
-	counted("calls", "API calls", func(p Process) int64 { return p.Calls }),
+	processCount("memory_events", "memory events", func(p Process) int64 { return p.MemoryEvents }),
+	processCount("kernels", "kernels", func(p Process) int64 { return p.Kernels }),
+	processCount("calls", "API calls", func(p Process) int64 { return p.Calls }),
 }, Views{
 	Terminal: "pid, name:1/8, rank:5, devices:3, memory_events, kernels:2, calls:4",
 	JSON:     "pid, name, rank, devices, memory_events, kernels, calls",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // An Output is a format that tables are written in.
@@ -25,11 +26,12 @@ const (
 // A Table is a choice of columns for each output, in the order in which they stand there; none where the output does not
 // have the table.
 type Table[R any] struct {
-	views [outputs][]Column[R]
+	views func() [][outputs][]Column[R] // of the tables that were defined together
+	place int                           // among those
 }
 
 // Columns are the columns that an output shows, from left to right, each with the head that it has there.
-func (t Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
+func (t Table[R]) Columns(o Output) []Column[R] { return t.views()[t.place][o] }
 
 // Views say for some outputs which columns of a catalogue they show: their keys in order, parted by commas. A key may be
 // followed by
@@ -42,17 +44,28 @@ func (t Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
 // such as "name:12/10, peak_bytes, need_bytes:4, flags=note".
 type Views map[Output]string
 
-// define makes tables of the columns of a catalogue. It panics where a view is not well made, which is a fault of this
+// define makes tables of the columns of a catalogue. Their views are laid out when one is first asked for, since most
+// calls of the program need few of them; Columns then panics where a view is not well made, which is a fault of this
 // package and not of a report.
 //
 // A column that none of the views names is shown by all of them, behind those that they name, unless it is Named.
 func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
+	views := sync.OnceValue(func() [][outputs][]Column[R] { return layOut(catalogue, tables) })
+	out := make([]Table[R], len(tables))
+	for i := range out {
+		out[i] = Table[R]{views, i}
+	}
+	return out
+}
+
+// layOut gives for each table the columns of each output.
+func layOut[R any](catalogue []Column[R], tables []Views) [][outputs][]Column[R] {
 	place := places(catalogue)
 	named := make([]bool, len(catalogue))
-	out := make([]Table[R], len(tables))
+	out := make([][outputs][]Column[R], len(tables))
 	for i, views := range tables {
 		for o, text := range views {
-			out[i].views[o] = view(catalogue, place, o, text, named)
+			out[i][o] = view(catalogue, place, o, text, named)
 		}
 	}
 	for k, c := range catalogue {
@@ -61,7 +74,7 @@ func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
 		}
 		for i, views := range tables {
 			for o := range views {
-				out[i].views[o] = append(out[i].views[o], show(c, o, pick{rank: newRank}))
+				out[i][o] = append(out[i][o], show(c, o, pick{rank: newRank}))
 			}
 		}
 	}
@@ -137,6 +150,9 @@ func number(s string) int {
 	return n
 }
 
+// wholes are the units of the same figures to the last digit.
+var wholes = map[Unit]Unit{Bytes: Whole, Change: WholeChange, Time: WholeNS, Short: WholeNS}
+
 // show is a column as an output has it.
 func show[R any](c Column[R], o Output, p pick) Column[R] {
 	c.Rank, c.Min = p.rank, p.min
@@ -144,37 +160,33 @@ func show[R any](c Column[R], o Output, p pick) Column[R] {
 		c.Unit = Long
 	}
 	if p.whole {
-		c.Bar = false
-		switch c.Unit {
-		case Bytes:
-			c.Unit = Whole
-		case Change:
-			c.Unit = WholeChange
-		case Time, Short:
-			c.Unit = WholeNS
+		c.Bar = false // the rounded column beside it has them
+		if whole, ok := wholes[c.Unit]; ok {
+			c.Unit = whole
 		}
 	}
-	switch o {
-	case CSV:
-		c.Head = c.Key
-		if c.Group != "" && !strings.HasPrefix(c.Key, c.Group+"_") {
-			c.Head = c.Group + "_" + c.Key
-		}
-	case JSON, Parquet:
-		c.Head = c.Key
-	case Markdown:
-		c.Head = capital(c.Head)
-	case Workbook, BatchWorkbook:
-		c.Head = capital(c.Head) + remark(unitNames[c.Unit], c.Of)
-	}
-	if p.head != nil {
-		whole := false
-		c.Head, whole = strings.CutPrefix(*p.head, "=")
-		if !whole && (o == Workbook || o == BatchWorkbook) {
-			c.Head += remark(unitNames[c.Unit], c.Of)
-		}
-	}
+	c.Head = headIn(c, o, p.head)
 	return c
+}
+
+// headIn is the head of a column in an output; own is the one that the view gives it, nil for none.
+func headIn[R any](c Column[R], o Output, own *string) string {
+	head, exact := c.Head, false
+	switch {
+	case own != nil:
+		head, exact = strings.CutPrefix(*own, "=")
+	case o == CSV && c.Group != "" && !strings.HasPrefix(c.Key, c.Group+"_"):
+		return c.Group + "_" + c.Key
+	case o == CSV, o == JSON, o == Parquet:
+		return c.Key
+	case o != Terminal:
+		head = capital(head)
+	}
+	// A cell of a workbook is a bare number.
+	if (o == Workbook || o == BatchWorkbook) && !exact {
+		head += remark(unitNames[c.Unit], c.Of)
+	}
+	return head
 }
 
 // unitNames are the units that the heads of workbooks name: a cell there is a bare number.

@@ -71,7 +71,7 @@ func (r *row) cell(c *tables.Cell) {
 	case tables.Percent, tables.Ratio, tables.Rate:
 		r.cells = append(r.cells, c.Real)
 	case tables.Handle:
-		if c.Small() {
+		if c.IsNumber() {
 			r.int(c.Int)
 			return
 		}

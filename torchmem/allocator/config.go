@@ -13,9 +13,9 @@ import (
 // what is reserved. ParseConfig makes one; the zero value is not one.
 type Config struct {
 	Text           string          // as it was given, without spaces; empty for the defaults
-	MaxSplitSize   int64           // bytes; blocks this large are neither split nor given to smaller requests; 0 for no limit
+	MaxSplitSize   int64           // bytes; blocks this large are neither split nor given to smaller ones; 0 for no limit
 	MaxRounding    int64           // bytes by which a block this large may exceed the request that gets it
-	LargeSegment   int64           // bytes; segment for requests over 1 and under 10 MiB, and the step in which expandable segments grow
+	LargeSegment   int64           // bytes; segment for requests over 1 and under 10 MiB, and page of expandable segments
 	Roundup        sizes.Divisions // as torchmem.Settings.RoundupPower2
 	GCThreshold    float64         // share of the allowed memory beyond which old cached segments go; 0 for never
 	MemoryFraction float64         // share of the device that the process may use; 0 where not set
@@ -84,37 +84,46 @@ func parseConfig(text string) (*Config, error) {
 	given := map[string]string{}
 	native := "" // the last setting that the native allocator alone follows
 	for _, item := range items {
-		name, value, ok := strings.Cut(item, ":")
-		set, known := setters[name]
-		_, again := given[name]
-		switch {
-		case !known:
-			return nil, listing("%q is not known", name)
-		case !ok || value == "":
-			return nil, fmt.Errorf("%s needs a value, as in %s:VALUE", name, name)
-		case again:
-			return nil, listing("%s is given twice: leave one out", name)
+		name, value, _ := strings.Cut(item, ":")
+		if err := checkItem(name, value, given); err != nil {
+			return nil, err
 		}
 		given[name] = value
 		if name != backendSetting {
 			native = name
 		}
-		if set == nil {
+		if set := setters[name]; set == nil {
 			c.WithoutEffect = append(c.WithoutEffect, name)
 		} else if err := set(c, name, value); err != nil {
 			return nil, err
 		}
 	}
-	if given[backendSetting] == asyncBackend {
-		if native != "" {
-			return nil, listing("backend:%s contradicts %s, which only the native allocator follows: leave one out", asyncBackend, native)
-		}
+	switch async := given[backendSetting] == asyncBackend; {
+	case async && native != "":
+		return nil, listing("backend:%s contradicts %s, which only the native allocator follows: leave one out",
+			asyncBackend, native)
+	case async:
 		return nil, listing("backend:%s is the driver's own allocator, which is not modelled", asyncBackend)
 	}
 	if given[roundingSetting] != "" && c.MaxSplitSize == 0 {
 		c.WithoutEffect = append(c.WithoutEffect, roundingSetting)
 	}
 	return c, nil
+}
+
+// checkItem says what is wrong with an item beside those that were given before it.
+func checkItem(name, value string, given map[string]string) error {
+	_, known := setters[name]
+	_, again := given[name]
+	switch {
+	case !known:
+		return listing("%q is not known", name)
+	case value == "":
+		return fmt.Errorf("%s needs a value, as in %s:VALUE", name, name)
+	case again:
+		return listing("%s is given twice: leave one out", name)
+	}
+	return nil
 }
 
 // listing is an error that ends with the known settings.

@@ -8,6 +8,7 @@ import (
 )
 
 func TestParseConfig(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]func(*Config) bool{
 		"":                     func(c *Config) bool { return c.MaxSplitSize == 0 && c.MaxRounding == 20*sizes.MiB && !c.Expandable },
 		"max_split_size_mb:64": func(c *Config) bool { return c.MaxSplitSize == 64*sizes.MiB },
@@ -40,6 +41,7 @@ func TestParseConfig(t *testing.T) {
 }
 
 func TestParseConfigRefuses(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"max_split_size":                                   "known are backend",
 		"max_split_mb:64":                                  "max_split_size_mb",
@@ -76,6 +78,7 @@ func TestParseConfigRefuses(t *testing.T) {
 }
 
 func TestRoundSize(t *testing.T) {
+	t.Parallel()
 	none := &sizes.Divisions{}
 	var four sizes.Divisions
 	for i := range four {

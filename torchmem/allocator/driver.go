@@ -52,6 +52,10 @@ func newDriver(o order, known *recording) *driver {
 }
 
 // alloc gives a segment of size bytes an address, at entry event of the trace.
+//
+//  1. What came to the address space or went from it up to then is taken note of.
+//  2. As long as the simulation asked for what the recorded run did, the recorded address holds.
+//  3. Else the lowest hole with room, or a new piece below all others.
 func (d *driver) alloc(event int32, size int64) uint64 {
 	switch d.order {
 	case risingOrder:

@@ -9,6 +9,7 @@ import (
 // TestDriverOrder lets the driver's model choose every address of each recording by itself, knowing only what came to or
 // went from the address space otherwise, and counts how often it chose as the driver did.
 func TestDriverOrder(t *testing.T) {
+	t.Parallel()
 	for _, rec := range snaptest.Runs(t, "../..") {
 		q := RequestsOf(rec.Replay(t))
 		d := newDriver(driverOrder, q.known)

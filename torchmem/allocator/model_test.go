@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"nsysmem/internal/fixture"
 	"nsysmem/torchmem"
 	"nsysmem/torchmem/internal/sizes"
 	"nsysmem/torchmem/internal/snaptest"
@@ -24,6 +25,7 @@ func mustParse(t testing.TB, text string) *Config {
 // TestSimulateOwnSetting simulates each recording under its own setting: the segments at the end, the peaks and the
 // number of calls must be the recorded ones.
 func TestSimulateOwnSetting(t *testing.T) {
+	t.Parallel()
 	for _, rec := range snaptest.Runs(t, "../..") {
 		s := rec.Read(t)
 		r, err := s.Replay(0)
@@ -70,6 +72,7 @@ func checkFinal(t *testing.T, name string, s *torchmem.Snapshot, res *Result) {
 
 // TestSimulateOtherSettings tells from each run of one program what the others, under other settings, reserved.
 func TestSimulateOtherSettings(t *testing.T) {
+	t.Parallel()
 	recs := snaptest.Runs(t, "../..", "unet_0", "unet_1", "unet_2", "unet_3", "unet_4")
 	for _, from := range recs {
 		q := RequestsOf(from.Replay(t))
@@ -88,6 +91,7 @@ func TestSimulateOtherSettings(t *testing.T) {
 
 // TestSimulateCutTrace starts in the middle, where everything must be laid out as it was.
 func TestSimulateCutTrace(t *testing.T) {
+	t.Parallel()
 	for _, rec := range snaptest.Runs(t, "../..", "cnn_default", "gpt_amp", "unet_1", "unet_2", "unet_3") {
 		s := rec.Read(t)
 		snaptest.Cut(s, s.Traces[0].Len()/3)
@@ -106,6 +110,7 @@ func TestSimulateCutTrace(t *testing.T) {
 // TestCapacity asks the question that settings are for: a card on which the default fails with more in its cache than
 // was asked for, while expandable segments run through.
 func TestCapacity(t *testing.T) {
+	t.Parallel()
 	for _, rec := range snaptest.Runs(t, "../..", "unet_0") {
 		q := RequestsOf(rec.Replay(t))
 		def, exp := mustParse(t, ""), mustParse(t, "expandable_segments:True")
@@ -273,6 +278,7 @@ func FuzzSimulate(f *testing.F) {
 
 // TestReuse frees a block and asks for the same size: nothing new may be reserved, and it must be the same block.
 func TestReuse(t *testing.T) {
+	t.Parallel()
 	for _, text := range fuzzConfigs {
 		cfg := mustParse(t, text)
 		for _, size := range []int64{1, 512, 1 << 20, 1<<20 + 1, 9 << 20, 10 << 20, 33 << 20, 1 << 30} {
@@ -300,6 +306,7 @@ func TestReuse(t *testing.T) {
 
 // TestPendingBlock keeps a block from being used before its last stream has finished, unless memory runs out.
 func TestPendingBlock(t *testing.T) {
+	t.Parallel()
 	q := &Requests{known: learn(nil, nil), pools: []poolID{{0, 0}}, size: []int64{32 << 20, 32 << 20}, pool: []uint32{0, 0}, replay: &torchmem.Replay{}}
 	q.ops = []op{{0, 0, opAlloc}, {1, 0, opGiveBack}, {2, 1, opAlloc}, {3, 0, opFinish}}
 	cfg := mustParse(t, "")
@@ -313,6 +320,7 @@ func TestPendingBlock(t *testing.T) {
 
 // TestGarbageCollection needs a limit of the process, as in PyTorch.
 func TestGarbageCollection(t *testing.T) {
+	t.Parallel()
 	var q = &Requests{known: learn(nil, nil), pools: []poolID{{0, 0}}, replay: &torchmem.Replay{}}
 	add := func(size int64, keep bool) {
 		b := int32(len(q.size))
@@ -357,19 +365,20 @@ func longRequests(n int) *Requests {
 	return q
 }
 
-// TestSimulateSpeed wants a million allocations in under a second for a setting.
+// TestSimulateSpeed wants a million allocations in under a second for a setting; fewer where tests are to be quick.
 func TestSimulateSpeed(t *testing.T) {
-	n := 1_000_000
-	if testing.Short() {
-		n = 100_000
+	n := 200_000
+	if fixture.Slow {
+		n = 1_000_000
 	}
+	limit := time.Duration(n) * 30 * time.Microsecond // a busy machine may be slow; the log tells the rest
 	q := longRequests(n)
 	for _, text := range fuzzConfigs[:3] {
 		start := time.Now()
 		res := q.Simulate(mustParse(t, text), Options{})
 		took := time.Since(start)
 		t.Logf("%-40.40s %v, %d MiB in %d segments", text, took, res.PeakReserved>>20, res.Segments)
-		if took > 30*time.Second { // a busy machine may be slow; the log tells the rest
+		if took > limit {
 			t.Errorf("%q took %v", text, took)
 		}
 	}
@@ -390,6 +399,7 @@ func BenchmarkSimulate(b *testing.B) {
 
 // TestSweep wants the same results in the order of the settings, however many run at once.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	q := longRequests(3000)
 	var cfgs []*Config
 	for i := range 24 {
@@ -417,6 +427,11 @@ func TestSweep(t *testing.T) {
 // TestAddressesRunOut simulates requests for more than the address space that the model gives out: parts of it are then
 // two things at once, which may cost sense, not sanity.
 func TestAddressesRunOut(t *testing.T) {
+	t.Parallel()
+	var cfgs []*Config
+	for _, text := range SweepGrid() {
+		cfgs = append(cfgs, mustParse(t, text))
+	}
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		s := snaptest.Runs(t, "../..", "cnn_default")[0].Read(t)
@@ -428,11 +443,9 @@ func TestAddressesRunOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := RequestsOf(r)
-		for _, text := range SweepGrid() {
-			got := q.simulateOrders(mustParse(t, text), Options{Smallest: true})
+		for _, got := range RequestsOf(r).Sweep(cfgs, Options{Smallest: true}, nil) {
 			if got.PeakReserved < got.PeakAllocated || got.EndReserved < got.EndAllocated || got.EndAllocated < 0 || got.SmallestCapacity < got.PeakAllocated {
-				t.Errorf("%q: peaks %d and %d, at the end %d and %d, smallest card %d", text, got.PeakReserved, got.PeakAllocated,
+				t.Errorf("%q: peaks %d and %d, at the end %d and %d, smallest card %d", got.Conf, got.PeakReserved, got.PeakAllocated,
 					got.EndReserved, got.EndAllocated, got.SmallestCapacity)
 			}
 		}

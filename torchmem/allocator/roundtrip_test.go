@@ -119,6 +119,7 @@ func waves(steps, each int, linger bool) *Requests {
 // TestRoundTrip lets the model record snapshots, on a card large enough and on one that is not, replays them, and
 // simulates them again: everything must come out as it was.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	failed, retries := 0, 0
 	for k, text := range fuzzConfigs {
 		cfg := mustParse(t, text)

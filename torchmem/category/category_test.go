@@ -55,6 +55,7 @@ func livesOf(t *testing.T, rec snaptest.Run) (lives []Life, iterations []snaptes
 }
 
 func TestCategoriesOfRecordings(t *testing.T) {
+	t.Parallel()
 	want := map[string][3]int64{ // parameter, optimizer state, gradient
 		"cnn_default": {863176, 1721152, 860576},
 		"gpt_amp":     {83992576, 167985152, 83992576},
@@ -128,6 +129,7 @@ func (p *program) add(bytes int64, birth Place, death ...Place) {
 }
 
 func TestCategoriesOfPrograms(t *testing.T) {
+	t.Parallel()
 	const steps = 5
 	sizes := []int64{4000, 4000, 160, 36}
 	const sum = 4000 + 4000 + 160 + 36
@@ -241,6 +243,7 @@ func TestCategoriesOfPrograms(t *testing.T) {
 }
 
 func TestRoleOf(t *testing.T) {
+	t.Parallel()
 	for path, want := range map[string]Role{"forward/layer0": RoleForward, "Forward": RoleForward, "backward": RoleBackward,
 		"train/bwd/loss": RoleBackward, "optimizer": RoleOptimizer, "optimizer_init": RoleOptimizer, "data": RoleData,
 		"model_init": RoleOther, "": RoleOther, "(other)": RoleOther, "Optimizer.step#AdamW.step": RoleOptimizer} {

@@ -94,36 +94,20 @@ func (s *sorter) fillGradients(doubtful []int, params map[int64]int) {
 	}
 }
 
-// early is rule 4.
+// early is rule 4. One that goes with the iteration in which recording began can be anything.
 func (s *sorter) early(blocks []int) {
-	// One that goes with the iteration in which recording began can be anything.
 	blocks = slices.DeleteFunc(slices.Clone(blocks), func(i int) bool {
 		b := &s.lives[i]
 		return b.To != torchmem.Never && b.Death.Iteration <= 0 && s.last != 0
 	})
-	gradients := map[int64]int{} // the most at once, of each size
-	for size, n := range s.countsOf(Gradient) {
-		gradients[size] = n.later[0]
-	}
+	gradients := s.gradientsOfEarly()
 	if len(gradients) == 0 {
 		for _, i := range blocks {
 			s.out[i] = Parameter
 		}
 		return
 	}
-	for _, i := range s.all(Parameter) { // those that were seen being made have their gradients already
-		if size := s.lives[i].Bytes; gradients[size] > 0 {
-			gradients[size]--
-		}
-	}
-	// How many sets of state there are is the same for all sizes; other blocks of a size only add to it.
-	there := s.sizes(blocks)
-	sets := -1
-	for size, n := range gradients {
-		if n > 0 && (sets < 0 || there[size]/n-1 < sets) {
-			sets = there[size]/n - 1
-		}
-	}
+	sets := setsOfState(s.sizes(blocks), gradients)
 	taken := map[int64]int{}
 	for _, i := range blocks {
 		size := s.lives[i].Bytes
@@ -135,6 +119,33 @@ func (s *sorter) early(blocks []int) {
 		}
 		taken[size]++
 	}
+}
+
+// gradientsOfEarly is how many gradients of each size there are at most at once, less those of parameters that were seen
+// being made.
+func (s *sorter) gradientsOfEarly() map[int64]int {
+	gradients := map[int64]int{}
+	for size, n := range s.countsOf(Gradient) {
+		gradients[size] = n.later[0]
+	}
+	for _, i := range s.all(Parameter) {
+		if size := s.lives[i].Bytes; gradients[size] > 0 {
+			gradients[size]--
+		}
+	}
+	return gradients
+}
+
+// setsOfState is how many blocks of optimizer state each parameter has: the same for all sizes, so the fewest that any
+// size has room for. Other blocks of a size only add to it.
+func setsOfState(there, gradients map[int64]int) int {
+	sets := -1
+	for size, n := range gradients {
+		if n > 0 && (sets < 0 || there[size]/n-1 < sets) {
+			sets = there[size]/n - 1
+		}
+	}
+	return sets
 }
 
 func (s *sorter) optimizer(blocks []int) {

@@ -110,8 +110,8 @@ func (m *Machine) Replaced(list Value) Value {
 	return 0
 }
 
-// extend adds items to a list.
-func (m *Machine) extend(list Value, items []Value) error {
+// fill adds items to a list.
+func (m *Machine) fill(list Value, items []Value) error {
 	switch {
 	case list.tag() == tagOpaque: // a set
 		return nil
@@ -136,55 +136,21 @@ func (m *Machine) extend(list Value, items []Value) error {
 	return nil
 }
 
+// extend adds items, which lie above it, to the list on top of the stack.
+func (m *Machine) extend(items []Value) error {
+	list, err := m.top()
+	if err != nil {
+		return err
+	}
+	return m.fill(list, items)
+}
+
 // pushList pushes a new list.
 func (m *Machine) pushList(items []Value) error {
 	list := mk(tagList, m.lists.add())
-	err := m.extend(list, items)
+	err := m.fill(list, items)
 	m.push(list)
 	return err
 }
 
 func (m *Machine) emptyList() error { return m.pushList(nil) }
-
-func (m *Machine) listOfMarked() error {
-	items, err := m.popMark()
-	if err != nil {
-		return err
-	}
-	return m.pushList(items)
-}
-
-func tuple(n int) func(*Machine) error {
-	return func(m *Machine) error {
-		items, err := m.popN(n)
-		if err != nil {
-			return err
-		}
-		return m.pushList(items)
-	}
-}
-
-func (m *Machine) appendOne() error {
-	items, err := m.popN(1)
-	if err != nil {
-		return err
-	}
-	return m.extendTop(items)
-}
-
-func (m *Machine) appendMarked() error {
-	items, err := m.popMark()
-	if err != nil {
-		return err
-	}
-	return m.extendTop(items)
-}
-
-// extendTop adds items, which lie above it, to the list on top of the stack.
-func (m *Machine) extendTop(items []Value) error {
-	list, err := m.top()
-	if err != nil {
-		return err
-	}
-	return m.extend(list, items)
-}

@@ -95,8 +95,8 @@ func (m *Machine) keyNo(v Value) int {
 	return -1
 }
 
-// set adds keys and values, in turn, to a dict.
-func (m *Machine) set(d Value, items []Value) error {
+// fillDict adds keys and values, in turn, to a dict.
+func (m *Machine) fillDict(d Value, items []Value) error {
 	switch {
 	case len(items)%2 != 0:
 		return m.Errorf("a dict has a key without a value: damaged")
@@ -124,43 +124,21 @@ func (m *Machine) set(d Value, items []Value) error {
 	return nil
 }
 
-func (m *Machine) emptyDict() error {
-	m.push(mk(tagDict, m.dicts.add()))
-	return nil
-}
-
-func (m *Machine) dictOfMarked() error {
-	items, err := m.popMark()
-	if err != nil {
-		return err
-	}
-	d := mk(tagDict, m.dicts.add())
-	err = m.set(d, items)
-	m.push(d)
-	return err
-}
-
-func (m *Machine) setOne() error {
-	items, err := m.popN(2)
-	if err != nil {
-		return err
-	}
-	return m.setTop(items)
-}
-
-func (m *Machine) setMarked() error {
-	items, err := m.popMark()
-	if err != nil {
-		return err
-	}
-	return m.setTop(items)
-}
-
-// setTop adds keys and values, which lie above it, to the dict on top of the stack.
-func (m *Machine) setTop(items []Value) error {
+// set adds keys and values, which lie above it, to the dict on top of the stack.
+func (m *Machine) set(items []Value) error {
 	d, err := m.top()
 	if err != nil {
 		return err
 	}
-	return m.set(d, items)
+	return m.fillDict(d, items)
 }
+
+// pushDict pushes a new dict.
+func (m *Machine) pushDict(items []Value) error {
+	d := mk(tagDict, m.dicts.add())
+	err := m.fillDict(d, items)
+	m.push(d)
+	return err
+}
+
+func (m *Machine) emptyDict() error { return m.pushDict(nil) }

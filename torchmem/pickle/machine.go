@@ -145,12 +145,6 @@ func (m *Machine) top() (Value, error) {
 
 func (m *Machine) empty() error { return m.Errorf("the stack is empty: damaged") }
 
-func (m *Machine) pushMark() {
-	m.marks = append(m.marks, len(m.stack))
-	m.push(mk(tagMark, 0))
-	m.low = len(m.stack)
-}
-
 // popMark returns the values above the last mark, which stay valid until the next push.
 func (m *Machine) popMark() ([]Value, error) {
 	k := len(m.marks)

@@ -16,23 +16,21 @@ const (
 func (m *memo) bytes() int64 { return int64(len(m.chunks))*memoChunk*8 + int64(len(m.far))*40 }
 
 func (m *memo) set(i uint32, v Value) {
-	c := int(i / memoChunk)
-	if int(i) < len(m.chunks)*memoChunk+memoFar {
-		for len(m.chunks) <= c {
-			m.chunks = append(m.chunks, make([]Value, memoChunk))
-		}
-	}
 	if m.get(i) == 0 {
 		m.n++
 	}
-	if c < len(m.chunks) {
-		m.chunks[c][i%memoChunk] = v
+	c := int(i / memoChunk)
+	if int(i) >= len(m.chunks)*memoChunk+memoFar {
+		if m.far == nil {
+			m.far = make(map[uint32]Value)
+		}
+		m.far[i] = v
 		return
 	}
-	if m.far == nil {
-		m.far = make(map[uint32]Value)
+	for len(m.chunks) <= c {
+		m.chunks = append(m.chunks, make([]Value, memoChunk))
 	}
-	m.far[i] = v
+	m.chunks[c][i%memoChunk] = v
 }
 
 // get is the value stored under a number; zero where there is none.
@@ -41,6 +39,9 @@ func (m *memo) get(i uint32) Value {
 		if v := m.chunks[c][i%memoChunk]; v != 0 {
 			return v
 		}
+	}
+	if m.far == nil {
+		return 0
 	}
 	return m.far[i]
 }

@@ -11,57 +11,96 @@ const (
 	opStop = '.'
 )
 
-// opcodes are those of protocols 2 to 5 that plain data needs, by the names that Python's pickletools gives them. Those
-// that differ in the width of a number alone share a maker.
+// opcodes are those of protocols 2 to 5 that plain data needs, by the names that Python's pickletools gives them.
 var opcodes = [256]func(*Machine) error{
-	Magic: (*Machine).protocol,
+	Magic: counted(1, (*Machine).protocol),
 	0x95:  (*Machine).frame, // FRAME
 
-	'(':  (*Machine).mark,    // MARK
-	'0':  (*Machine).drop,    // POP
-	'1':  (*Machine).dropAll, // POP_MARK
-	'2':  (*Machine).dup,     // DUP
-	0x94: (*Machine).memoize, // MEMOIZE
-	'h':  get(1),             // BINGET
-	'j':  get(4),             // LONG_BINGET
-	'q':  put(1),             // BINPUT
-	'r':  put(4),             // LONG_BINPUT
+	'(':  (*Machine).mark,            // MARK
+	'0':  (*Machine).pop,             // POP
+	'1':  marked((*Machine).drop),    // POP_MARK
+	'2':  (*Machine).dup,             // DUP
+	0x94: (*Machine).memoize,         // MEMOIZE
+	'h':  counted(1, (*Machine).get), // BINGET
+	'j':  counted(4, (*Machine).get), // LONG_BINGET
+	'q':  counted(1, (*Machine).put), // BINPUT
+	'r':  counted(4, (*Machine).put), // LONG_BINPUT
 
-	'N':  constant(mk(tagNone, 0)), // NONE
-	0x88: constant(mk(tagInt, 1)),  // NEWTRUE
-	0x89: constant(mk(tagInt, 0)),  // NEWFALSE
-	'K':  unsigned(1),              // BININT1
-	'M':  unsigned(2),              // BININT2
-	'J':  (*Machine).binInt,        // BININT
-	0x8a: long(1),                  // LONG1
-	0x8b: long(4),                  // LONG4
-	'G':  (*Machine).binFloat,      // BINFLOAT
-	0x8c: text(1),                  // SHORT_BINUNICODE
-	'X':  text(4),                  // BINUNICODE
-	0x8d: text(8),                  // BINUNICODE8
-	'U':  text(1),                  // SHORT_BINSTRING
-	'T':  text(4),                  // BINSTRING
-	'C':  opaque(1),                // SHORT_BINBYTES
-	'B':  opaque(4),                // BINBYTES
-	0x8e: opaque(8),                // BINBYTES8
-	0x96: opaque(8),                // BYTEARRAY8
+	'N':  constant(mk(tagNone, 0)),      // NONE
+	0x88: constant(mk(tagInt, 1)),       // NEWTRUE
+	0x89: constant(mk(tagInt, 0)),       // NEWFALSE
+	'K':  counted(1, (*Machine).uint),   // BININT1
+	'M':  counted(2, (*Machine).uint),   // BININT2
+	'J':  counted(4, (*Machine).int32),  // BININT
+	0x8a: counted(1, (*Machine).long),   // LONG1
+	0x8b: counted(4, (*Machine).long),   // LONG4
+	'G':  (*Machine).float,              // BINFLOAT
+	0x8c: counted(1, (*Machine).string), // SHORT_BINUNICODE
+	'X':  counted(4, (*Machine).string), // BINUNICODE
+	0x8d: counted(8, (*Machine).string), // BINUNICODE8
+	'U':  counted(1, (*Machine).string), // SHORT_BINSTRING
+	'T':  counted(4, (*Machine).string), // BINSTRING
+	'C':  counted(1, (*Machine).bytes),  // SHORT_BINBYTES
+	'B':  counted(4, (*Machine).bytes),  // BINBYTES
+	0x8e: counted(8, (*Machine).bytes),  // BINBYTES8
+	0x96: counted(8, (*Machine).bytes),  // BYTEARRAY8
 
-	']':  (*Machine).emptyList,       // EMPTY_LIST
-	')':  (*Machine).emptyList,       // EMPTY_TUPLE
-	'l':  (*Machine).listOfMarked,    // LIST
-	't':  (*Machine).listOfMarked,    // TUPLE
-	0x85: tuple(1),                   // TUPLE1
-	0x86: tuple(2),                   // TUPLE2
-	0x87: tuple(3),                   // TUPLE3
-	'a':  (*Machine).appendOne,       // APPEND
-	'e':  (*Machine).appendMarked,    // APPENDS
-	'}':  (*Machine).emptyDict,       // EMPTY_DICT
-	'd':  (*Machine).dictOfMarked,    // DICT
-	's':  (*Machine).setOne,          // SETITEM
-	'u':  (*Machine).setMarked,       // SETITEMS
-	0x8f: constant(mk(tagOpaque, 0)), // EMPTY_SET
-	0x90: (*Machine).dropAll,         // ADDITEMS
-	0x91: (*Machine).frozenSet,       // FROZENSET
+	']':  (*Machine).emptyList,           // EMPTY_LIST
+	')':  (*Machine).emptyList,           // EMPTY_TUPLE
+	'l':  marked((*Machine).pushList),    // LIST
+	't':  marked((*Machine).pushList),    // TUPLE
+	0x85: popped(1, (*Machine).pushList), // TUPLE1
+	0x86: popped(2, (*Machine).pushList), // TUPLE2
+	0x87: popped(3, (*Machine).pushList), // TUPLE3
+	'a':  popped(1, (*Machine).extend),   // APPEND
+	'e':  marked((*Machine).extend),      // APPENDS
+	'}':  (*Machine).emptyDict,           // EMPTY_DICT
+	'd':  marked((*Machine).pushDict),    // DICT
+	's':  popped(2, (*Machine).set),      // SETITEM
+	'u':  marked((*Machine).set),         // SETITEMS
+	0x8f: constant(mk(tagOpaque, 0)),     // EMPTY_SET
+	0x90: marked((*Machine).drop),        // ADDITEMS
+	0x91: marked((*Machine).pushOpaque),  // FROZENSET
+}
+
+// counted is an opcode that a number of so many bytes follows.
+func counted(width int, run func(*Machine, uint64) error) func(*Machine) error {
+	return func(m *Machine) error {
+		n, err := m.number(width)
+		if err != nil {
+			return err
+		}
+		return run(m, n)
+	}
+}
+
+// popped is an opcode that takes so many values off the stack. They are valid until the next push.
+func popped(n int, run func(*Machine, []Value) error) func(*Machine) error {
+	return func(m *Machine) error {
+		items, err := m.popN(n)
+		if err != nil {
+			return err
+		}
+		return run(m, items)
+	}
+}
+
+// marked is one that takes all values down to the last mark.
+func marked(run func(*Machine, []Value) error) func(*Machine) error {
+	return func(m *Machine) error {
+		items, err := m.popMark()
+		if err != nil {
+			return err
+		}
+		return run(m, items)
+	}
+}
+
+func constant(v Value) func(*Machine) error {
+	return func(m *Machine) error {
+		m.push(v)
+		return nil
+	}
 }
 
 // running are the opcodes that import, call or fetch something. Plain data needs none of them, and a file that has one
@@ -88,35 +127,34 @@ func (m *Machine) refuse(code byte) error {
 	return m.Errorf("unknown opcode 0x%02x: not a memory snapshot, or damaged", code)
 }
 
-func (m *Machine) protocol() error {
-	n, err := m.number(1)
-	if err == nil && (n < 2 || n > 5) {
-		err = m.Errorf("pickle protocol %d: only 2 to 5 are read", n)
+func (m *Machine) protocol(n uint64) error {
+	if n < 2 || n > 5 {
+		return m.Errorf("pickle protocol %d: only 2 to 5 are read", n)
 	}
-	return err
+	return nil
 }
 
 // frame drops the length of a frame: frames only help to read ahead, and need not be trusted.
 func (m *Machine) frame() error { return m.skip(8) }
 
 func (m *Machine) mark() error {
-	m.pushMark()
+	m.marks = append(m.marks, len(m.stack))
+	m.push(mk(tagMark, 0))
+	m.low = len(m.stack)
 	return nil
 }
 
-// drop takes a value away; on a bare mark, the mark.
-func (m *Machine) drop() error {
-	if k := len(m.marks); k > 0 && m.marks[k-1] == len(m.stack)-1 {
-		return m.dropAll()
+// pop takes a value away; on a bare mark, the mark.
+func (m *Machine) pop() error {
+	if len(m.marks) > 0 && len(m.stack) == m.low {
+		_, err := m.popMark()
+		return err
 	}
 	_, err := m.popN(1)
 	return err
 }
 
-func (m *Machine) dropAll() error {
-	_, err := m.popMark()
-	return err
-}
+func (m *Machine) drop([]Value) error { return nil }
 
 func (m *Machine) dup() error {
 	v, err := m.top()
@@ -126,84 +164,48 @@ func (m *Machine) dup() error {
 	return err
 }
 
-func (m *Machine) memoize() error { return m.store(uint32(m.memo.n)) }
+func (m *Machine) memoize() error { return m.put(uint64(m.memo.n)) }
 
-func (m *Machine) store(n uint32) error {
+func (m *Machine) put(n uint64) error {
 	v, err := m.top()
 	if err == nil {
-		m.memo.set(n, v)
+		m.memo.set(uint32(n), v)
 	}
 	return err
 }
 
-func put(width int) func(*Machine) error {
-	return func(m *Machine) error {
-		n, err := m.number(width)
-		if err != nil {
-			return err
-		}
-		return m.store(uint32(n))
+func (m *Machine) get(n uint64) error {
+	v := m.memo.get(uint32(n))
+	if v == 0 {
+		return m.Errorf("memo %d was never set: damaged", n)
 	}
+	m.push(v)
+	return nil
 }
 
-func get(width int) func(*Machine) error {
-	return func(m *Machine) error {
-		n, err := m.number(width)
-		if err != nil {
-			return err
-		}
-		v := m.memo.get(uint32(n))
-		if v == 0 {
-			return m.Errorf("memo %d was never set: damaged", n)
-		}
-		m.push(v)
-		return nil
-	}
+func (m *Machine) uint(n uint64) error {
+	m.push(mk(tagInt, int(n)))
+	return nil
 }
 
-func constant(v Value) func(*Machine) error {
-	return func(m *Machine) error {
-		m.push(v)
-		return nil
-	}
+func (m *Machine) int32(n uint64) error {
+	m.push(mk(tagInt, int(int32(n))))
+	return nil
 }
 
-func unsigned(width int) func(*Machine) error {
-	return func(m *Machine) error {
-		n, err := m.number(width)
-		if err == nil {
-			m.push(mk(tagInt, int(n)))
-		}
-		return err
+// long is an integer of n bytes.
+func (m *Machine) long(n uint64) error {
+	if n > maxLong {
+		return m.Errorf("an integer of %d bytes is claimed: damaged", n)
 	}
-}
-
-func (m *Machine) binInt() error {
-	n, err := m.number(4)
+	b, err := m.take(int(n))
 	if err == nil {
-		m.push(mk(tagInt, int(int32(n))))
+		m.push(m.integer(b))
 	}
 	return err
 }
 
-func long(width int) func(*Machine) error {
-	return func(m *Machine) error {
-		n, err := m.number(width)
-		if err != nil {
-			return err
-		}
-		if n > maxLong {
-			return m.Errorf("an integer of %d bytes is claimed: damaged", n)
-		}
-		b, err := m.take(int(n))
-		if err == nil {
-			m.push(m.integer(b))
-		}
-		return err
-	}
-}
-
-func (m *Machine) binFloat() error {
+func (m *Machine) float() error {
 	b, err := m.take(8)
 	if err == nil {
 		m.floats = append(m.floats, math.Float64frombits(binary.BigEndian.Uint64(b)))
@@ -212,41 +214,28 @@ func (m *Machine) binFloat() error {
 	return err
 }
 
-func text(width int) func(*Machine) error {
-	return func(m *Machine) error {
-		n, err := m.number(width)
-		if err != nil {
-			return err
-		}
-		b, err := m.text(n)
-		if err != nil {
-			return err
-		}
-		m.push(m.intern(b))
-		if m.textSize > m.opt.MaxMemory {
-			return m.Errorf("the texts need more than %d bytes of memory: not a memory snapshot", m.opt.MaxMemory)
-		}
-		return nil
-	}
-}
-
-func opaque(width int) func(*Machine) error {
-	return func(m *Machine) error {
-		n, err := m.number(width)
-		if err == nil {
-			err = m.skip(n)
-		}
-		if err == nil {
-			m.push(mk(tagOpaque, 0))
-		}
+// string is a text of n bytes.
+func (m *Machine) string(n uint64) error {
+	b, err := m.text(n)
+	if err != nil {
 		return err
 	}
+	m.push(m.intern(b))
+	if m.textSize > m.opt.MaxMemory {
+		return m.Errorf("the texts need more than %d bytes of memory: not a memory snapshot", m.opt.MaxMemory)
+	}
+	return nil
 }
 
-func (m *Machine) frozenSet() error {
-	_, err := m.popMark()
+func (m *Machine) bytes(n uint64) error {
+	err := m.skip(n)
 	if err == nil {
 		m.push(mk(tagOpaque, 0))
 	}
 	return err
+}
+
+func (m *Machine) pushOpaque([]Value) error {
+	m.push(mk(tagOpaque, 0))
+	return nil
 }
