@@ -169,7 +169,7 @@ func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 	if err != nil {
 		return err
 	}
-	o.Given = strings.Join(passed(cmd, notSettings), " ")
+	o.Given = strings.Join(passed(cmd, func(name string) bool { return !notSettings[name] }), " ")
 	inputs, err := batch.Find(args, &o)
 	if err != nil {
 		return err
@@ -315,11 +315,11 @@ func missingReports(missing []batch.Input) string {
 var notSettings = map[string]bool{"output": true, "jobs": true, "shard": true, "worker": true, "plot": true, "workbook": true, "allocations": true,
 	"redo": true, "prune": true, "quiet": true}
 
-// passed are the flags of a command that were given, for a script that calls batch with them.
-func passed(cmd *cobra.Command, own map[string]bool) []string {
+// passed are the flags of a command that were given and whose names are wanted, as another call of it takes them.
+func passed(cmd *cobra.Command, wanted func(name string) bool) []string {
 	var args []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if !own[f.Name] {
+		if wanted(f.Name) {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})

@@ -97,8 +97,7 @@ through by the tasks. The folder must be on a file system that all nodes have.`,
 			}
 			job.Dir, job.Out, job.CPUs = dir, filepath.Clean(f.out), f.jobs
 			job.Command = []string{command}
-			job.Args = joined(passed(cmd, map[string]bool{"tasks": true, "sbatch": true, "name": true, "command": true, "script": true, "force": true, "jobs": true, "output": true, "quiet": true}),
-				[]string{"--jobs=" + fmt.Sprint(f.jobs), "--output=" + job.Out, "--"}, args)
+			job.Args = f.forTasks(cmd, job.Out, args)
 			text, err := job.Script()
 			if err != nil {
 				return coded{exitUsage, err}
@@ -162,8 +161,7 @@ the place where a volume claim is mounted that many pods may write to.`,
 				return err
 			}
 			job.Out, job.CPUs, job.Command = f.out, f.jobs, []string{command}
-			job.Args = joined(passed(cmd, map[string]bool{"tasks": true, "image": true, "name": true, "command": true, "script": true, "force": true, "jobs": true, "output": true,
-				"quiet": true, "claim": true, "mount": true, "memory": true}), []string{"--jobs=" + fmt.Sprint(f.jobs), "--output=" + job.Out, "--"}, args)
+			job.Args = f.forTasks(cmd, job.Out, args)
 			text, err := job.Manifests()
 			if err != nil {
 				return coded{exitUsage, err}
@@ -184,6 +182,21 @@ the place where a volume claim is mounted that many pods may write to.`,
 	g.StringVar(&command, "command", "nsysmem", "nsysmem as the image has it, a `path`")
 	script.flags(cmd)
 	return cmd
+}
+
+// forTasks are the arguments with which tasks call batch: the flags that were given and that batch has too, and the reports.
+func (f *batchFlags) forTasks(cmd *cobra.Command, out string, reports []string) []string {
+	args := passed(cmd, func(name string) bool {
+		switch name {
+		case "jobs", "output": // follow for all tasks alike, whether they were given or not
+			return false
+		case "quiet": // of the writing of the script
+			return false
+		}
+		return cmd.Parent().Flags().Lookup(name) != nil
+	})
+	args = append(args, fmt.Sprintf("--jobs=%d", f.jobs), "--output="+out, "--")
+	return append(args, reports...)
 }
 
 // oneJob makes one job the default: the machine that writes the script says nothing about the nodes.
@@ -228,13 +241,4 @@ func (f *scriptFile) write(stdout io.Writer, text string, mode os.FileMode) erro
 		return fmt.Errorf("write %q: %w", f.name, cause(err))
 	}
 	return nil
-}
-
-// joined puts lists behind each other.
-func joined(lists ...[]string) []string {
-	var all []string
-	for _, l := range lists {
-		all = append(all, l...)
-	}
-	return all
 }
