@@ -35,7 +35,8 @@ func checkTable[R any](t *testing.T, name string, table Table[R], row func(f *fi
 			all = append(all, row(&filler{row: n, zero: n == rows}))
 		}
 		var b strings.Builder
-		for o, cols := range table.views {
+		for o := range outputs {
+			cols := table.Columns(o)
 			if len(cols) > 0 {
 				fmt.Fprintf(&b, "== %s\n", outputNames[o])
 			}

@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"slices"
 	"sort"
 
 	"nsysmem/align"
@@ -26,7 +25,7 @@ func (s *Step) phaseAt(path string) *align.Phase {
 // Matrix is a heat map: a row for each iteration and three columns for each of so many phases, its peak, net and need.
 func Matrix(rep *align.Report) (g Grid, phases int) {
 	paths := matrixPaths(rep)
-	cols := slices.Clip(matrixLead)
+	cols := lead(steps, Workbook, matrixLead)
 	for _, f := range []struct {
 		head string
 		unit Unit

@@ -98,10 +98,7 @@ var Runs = define(runs, Views{
 })[0]
 
 // owners leads the rows of other tables.
-var owners = map[Output][]Column[*Run]{
-	BatchWorkbook: lead(owner, BatchWorkbook, "run, rank"),
-	Parquet:       lead(owner, Parquet, "rank, pid, device, run=track"),
-}
+var owners = Views{BatchWorkbook: "run, rank", Parquet: "rank, pid, device, run=track"}
 
 // An Owned row is a row of one run among those of many.
 type Owned[R any] struct {
@@ -111,5 +108,5 @@ type Owned[R any] struct {
 
 // OwnedBy are the columns of rows of one run, behind those that say which run it is.
 func OwnedBy[R any](o Output, cols []Column[R]) []Column[Owned[R]] {
-	return append(Lift(owners[o], func(r Owned[R]) *Run { return r.Run }), Lift(cols, func(r Owned[R]) R { return r.Row })...)
+	return append(Lift(lead(owner, o, owners[o]), func(r Owned[R]) *Run { return r.Run }), Lift(cols, func(r Owned[R]) R { return r.Row })...)
 }

@@ -164,7 +164,7 @@ var (
 		Parquet: "iteration, warmup, truncated, path=phase, name, depth, calls, inferred, start_ns, end_ns, duration_ns, " + parquetFigures,
 	})
 	// matrixLead leads the rows of Matrix.
-	matrixLead = lead(steps, Workbook, "pid, device, iteration, iteration_name, flags, some_from=From")
+	matrixLead = "pid, device, iteration, iteration_name, flags, some_from=From"
 	Iterations = stepTables[0]
 	PhaseRows  = stepTables[1]
 )

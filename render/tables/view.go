@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // An Output is a format that tables are written in.
@@ -25,11 +26,12 @@ const (
 // A Table is a choice of columns for each output, in the order in which they stand there; none where the output does not
 // have the table.
 type Table[R any] struct {
-	views [outputs][]Column[R]
+	views func() [][outputs][]Column[R] // of the tables that were defined together
+	place int                           // among those
 }
 
 // Columns are the columns that an output shows, from left to right, each with the head that it has there.
-func (t Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
+func (t Table[R]) Columns(o Output) []Column[R] { return t.views()[t.place][o] }
 
 // Views say for some outputs which columns of a catalogue they show: their keys in order, parted by commas. A key may be
 // followed by
@@ -42,17 +44,28 @@ func (t Table[R]) Columns(o Output) []Column[R] { return t.views[o] }
 // such as "name:12/10, peak_bytes, need_bytes:4, flags=note".
 type Views map[Output]string
 
-// define makes tables of the columns of a catalogue. It panics where a view is not well made, which is a fault of this
+// define makes tables of the columns of a catalogue. Their views are laid out when one is first asked for, since most
+// calls of the program need few of them; Columns then panics where a view is not well made, which is a fault of this
 // package and not of a report.
 //
 // A column that none of the views names is shown by all of them, behind those that they name, unless it is Named.
 func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
+	views := sync.OnceValue(func() [][outputs][]Column[R] { return layOut(catalogue, tables) })
+	out := make([]Table[R], len(tables))
+	for i := range out {
+		out[i] = Table[R]{views, i}
+	}
+	return out
+}
+
+// layOut gives for each table the columns of each output.
+func layOut[R any](catalogue []Column[R], tables []Views) [][outputs][]Column[R] {
 	place := places(catalogue)
 	named := make([]bool, len(catalogue))
-	out := make([]Table[R], len(tables))
+	out := make([][outputs][]Column[R], len(tables))
 	for i, views := range tables {
 		for o, text := range views {
-			out[i].views[o] = view(catalogue, place, o, text, named)
+			out[i][o] = view(catalogue, place, o, text, named)
 		}
 	}
 	for k, c := range catalogue {
@@ -61,7 +74,7 @@ func define[R any](catalogue []Column[R], tables ...Views) []Table[R] {
 		}
 		for i, views := range tables {
 			for o := range views {
-				out[i].views[o] = append(out[i].views[o], show(c, o, pick{rank: newRank}))
+				out[i][o] = append(out[i][o], show(c, o, pick{rank: newRank}))
 			}
 		}
 	}
