@@ -21,20 +21,29 @@ func benchExport(b *testing.B) *nsysdb.DB {
 	return db
 }
 
+// benchRows reads ranges and calls of an export and makes the rows of iterations and phases.
+func benchRows(b *testing.B, db *nsysdb.DB) (*source, *alignment, *rows, *places) {
+	ctx := context.Background()
+	src, err := newSource(db, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := readRanges(ctx, src)
+	if err != nil {
+		b.Fatal(err)
+	}
+	a, at, err := iterate(ctx, src, r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return src, a, makeRows(src, a), at
+}
+
 // BenchmarkAttribution joins all API calls to ranges and makes the rows of iterations and phases.
 func BenchmarkAttribution(b *testing.B) {
 	db := benchExport(b)
 	for b.Loop() {
-		a, re, err := newAnalysis(db, Options{})
-		if err == nil {
-			err = a.readRanges(context.Background())
-		}
-		if err == nil {
-			err = a.iterate(context.Background(), re)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		benchRows(b, db)
 	}
 	b.ReportMetric(float64(db.Rows(nsysdb.API))*float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
@@ -44,21 +53,13 @@ func BenchmarkAccounting(b *testing.B) {
 	db := benchExport(b)
 	for b.Loop() {
 		b.StopTimer()
-		a, re, err := newAnalysis(db, Options{})
-		if err == nil {
-			err = a.readRanges(context.Background())
-		}
-		if err == nil {
-			err = a.iterate(context.Background(), re)
-		}
+		src, a, r, at := benchRows(b, db)
 		b.StartTimer()
-		if err == nil {
-			err = a.readEvents(context.Background())
-		}
+		u, err := readUses(context.Background(), src, a, r, at)
 		if err != nil {
 			b.Fatal(err)
 		}
-		a.assemble()
+		assemble(src, a, r, u, nil)
 	}
 	b.ReportMetric(float64(db.Rows(nsysdb.Kernel)+db.Rows(nsysdb.MemoryUsage))*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }

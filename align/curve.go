@@ -2,7 +2,6 @@ package align
 
 import (
 	"context"
-	"errors"
 
 	"nsysmem/nsysdb"
 )
@@ -12,31 +11,16 @@ import (
 // point, or, where there are more of them than Window.Points, each stretch of time that has events is one point with the
 // lowest and highest level in it.
 func Curves(ctx context.Context, db *nsysdb.DB, rep *Report, windows []Window) ([][]Curve, error) {
-	d := &drawing{rep: rep, windows: make([]*drawnWindow, len(windows))}
-	for i, w := range windows {
-		d.windows[i] = &drawnWindow{Window: w, curves: make(map[LevelKind]*drawnCurve)}
-	}
+	d, err := newDrawing(rep, windows), error(nil)
 	if db.Has(nsysdb.MemoryUsage) {
-		var err error
-		if d.pools, err = poolEvents(ctx, db); err != nil {
-			return nil, err
-		}
-		err = d.read(ctx, db, false)
-		if errors.Is(err, errUnordered) {
-			for _, w := range d.windows {
-				w.curves = make(map[LevelKind]*drawnCurve)
-			}
-			err = d.read(ctx, db, true)
-		}
-		if err != nil {
-			return nil, err
-		}
+		d, err = ordered(func(sorted bool) (*drawing, error) { return draw(ctx, db, rep, windows, sorted) })
 	}
-	for _, w := range d.windows {
-		d.tensors(w)
+	if err != nil {
+		return nil, err
 	}
 	out := make([][]Curve, len(windows))
 	for i, w := range d.windows {
+		d.tensors(w)
 		out[i] = w.finish(d.levels(w))
 	}
 	return out, nil
@@ -67,10 +51,33 @@ func (d *drawing) tensors(w *drawnWindow) {
 	}
 }
 
+// A drawing is the curves of some windows while events come.
 type drawing struct {
 	rep     *Report
 	windows []*drawnWindow
-	pools   []memEvent // pool events, by time
+	devices lastDevices
+	live    map[blockKey]drawnBlock
+	pools   map[poolKey]poolUse
+	events  []memEvent // pool events not yet met, by time
+}
+
+type (
+	blockKey struct{ gpid, address int64 }
+	poolKey  struct{ gpid, device, address int64 }
+)
+
+// A drawnBlock is a block that is live while curves are read.
+type drawnBlock struct {
+	bytes, device int64
+	kind          LevelKind
+}
+
+func newDrawing(rep *Report, windows []Window) *drawing {
+	d := &drawing{rep: rep, live: make(map[blockKey]drawnBlock), pools: make(map[poolKey]poolUse)}
+	for _, w := range windows {
+		d.windows = append(d.windows, &drawnWindow{Window: w, curves: make(map[LevelKind]*drawnCurve)})
+	}
+	return d
 }
 
 type drawnWindow struct {
@@ -162,106 +169,67 @@ func (c *drawnCurve) thin(w *drawnWindow) {
 	c.points = c.points[:k+1]
 }
 
-// A drawnBlock is a block that is live while curves are read.
-type drawnBlock struct {
-	bytes, device int64
-	kind          LevelKind
+// draw reads the driver's events into curves.
+func draw(ctx context.Context, db *nsysdb.DB, rep *Report, windows []Window, sorted bool) (*drawing, error) {
+	d := newDrawing(rep, windows)
+	var err error
+	if d.events, err = poolEvents(ctx, db); err != nil {
+		return nil, err
+	}
+	in := memoryReader{db: db, columns: memoryColumns[:12], event: d.event}
+	if err := in.scan(ctx, sorted); err != nil {
+		return nil, err
+	}
+	d.poolsUntil(maxTime)
+	return d, nil
 }
 
-type blockKey struct{ gpid, address int64 }
-
-func (d *drawing) read(ctx context.Context, db *nsysdb.DB, sorted bool) error {
-	live := make(map[blockKey]drawnBlock)
-	pools := make(map[blockKey]map[int64][2]int64)
-	poolEvents := d.pools
-	var devices lastDevices
-	var same sameTime
-	step := func(gpid, device int64, kind LevelKind, t, change int64) {
-		for _, w := range d.windows {
-			if w.PID == nsysdb.PID(gpid) && w.Device == device {
-				w.step(kind, t, change)
-			}
-		}
+// event takes in a memory event, after the pool events up to its time.
+func (d *drawing) event(e *memEvent) {
+	d.poolsUntil(e.time)
+	if e.bytes < 0 || e.op != nsysdb.OpAlloc && e.op != nsysdb.OpFree { // Null too
+		return
 	}
-	poolsUntil := func(t int64) {
-		for ; len(poolEvents) > 0 && poolEvents[0].time <= t; poolEvents = poolEvents[1:] {
-			e := poolEvents[0]
-			e.pool = e.address
-			d.pool(pools, &e, step)
-		}
+	d.devices.name(e)
+	k := blockKey{nsysdb.Process(e.gpid), e.address}
+	b, ok := d.live[k]
+	delete(d.live, k)
+	if ok { // its free, or one that was lost
+		d.step(e.gpid, b.device, b.kind, e.time, -b.bytes)
 	}
-	flush := func() {
-		same.order()
-		if len(same.events) > 0 {
-			poolsUntil(same.events[0].time)
-		}
-		for i := range same.events {
-			e := &same.events[i]
-			if e.bytes < 0 || e.op != nsysdb.OpAlloc && e.op != nsysdb.OpFree { // Null too
-				continue
-			}
-			devices.name(e)
-			k := blockKey{nsysdb.Process(e.gpid), e.address}
-			b, ok := live[k]
-			switch {
-			case e.op == nsysdb.OpAlloc:
-				if ok {
-					step(e.gpid, b.device, b.kind, e.time, -b.bytes)
-				}
-				b = drawnBlock{e.bytes, e.device, levelName(e.kind)}
-				live[k] = b
-				step(e.gpid, b.device, b.kind, e.time, b.bytes)
-			case e.op == nsysdb.OpFree:
-				if !ok {
-					b = drawnBlock{e.bytes, e.device, levelName(e.kind)}
-				}
-				delete(live, k)
-				step(e.gpid, b.device, b.kind, e.time, -b.bytes)
-			}
-			if e.ownPool() {
-				d.pool(pools, e, step)
-			}
-		}
-		same.events = same.events[:0]
+	switch {
+	case e.op == nsysdb.OpAlloc:
+		d.live[k] = drawnBlock{e.bytes, e.device, levelKind(e.kind)}
+		d.step(e.gpid, e.device, levelKind(e.kind), e.time, e.bytes)
+	case !ok:
+		d.step(e.gpid, e.device, levelKind(e.kind), e.time, -e.bytes)
 	}
-	err := db.Scan(ctx, nsysdb.Scan{Table: nsysdb.MemoryUsage, Columns: memoryColumns[:12], Sorted: sorted}, func(b *nsysdb.Batch) error {
-		c := b.Cols
-		if !hasMemoryRows(c) {
-			return nil
-		}
-		for i := 0; i < b.Rows; i++ {
-			e := memoryRow(c, i)
-			if e.time == nsysdb.Null {
-				continue
-			}
-			if err := same.add(&e, flush); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		flush()
-		poolsUntil(maxTime)
+	if e.ownPool() {
+		d.pool(e, e.pool)
 	}
-	return err
 }
 
-// pool follows the pools by what the memory events say of them.
-func (d *drawing) pool(pools map[blockKey]map[int64][2]int64, e *memEvent, step func(gpid, device int64, kind LevelKind, t, change int64)) {
-	k := blockKey{nsysdb.Process(e.gpid), e.device}
-	if pools[k] == nil {
-		pools[k] = make(map[int64][2]int64)
+func (d *drawing) poolsUntil(t int64) {
+	for ; len(d.events) > 0 && d.events[0].time <= t; d.events = d.events[1:] {
+		d.pool(&d.events[0], d.events[0].address)
 	}
-	old := pools[k][e.pool]
-	now := old
-	if e.poolSize != nsysdb.Null {
-		now[0] = e.poolSize
+}
+
+// pool follows a pool by what an event says of it.
+func (d *drawing) pool(e *memEvent, pool int64) {
+	k := poolKey{nsysdb.Process(e.gpid), e.device, pool}
+	old := d.pools[k]
+	now := old.after(e.poolSize, e.poolUsed)
+	d.pools[k] = now
+	d.step(e.gpid, e.device, LevelPoolSize, e.time, now.size-old.size)
+	d.step(e.gpid, e.device, LevelPoolUsed, e.time, now.used-old.used)
+}
+
+// step changes a level in the windows of its track.
+func (d *drawing) step(gpid, device int64, kind LevelKind, t, change int64) {
+	for _, w := range d.windows {
+		if w.PID == nsysdb.PID(gpid) && w.Device == device {
+			w.step(kind, t, change)
+		}
 	}
-	if e.poolUsed != nsysdb.Null {
-		now[1] = e.poolUsed
-	}
-	pools[k][e.pool] = now
-	step(e.gpid, e.device, LevelPoolSize, e.time, now[0]-old[0])
-	step(e.gpid, e.device, LevelPoolUsed, e.time, now[1]-old[1])
 }

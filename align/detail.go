@@ -7,49 +7,27 @@ import (
 	"nsysmem/nsysdb"
 )
 
-// sortBlocks puts the blocks of a track in the order of their birth.
-func (t *track) sortBlocks() {
-	slices.SortFunc(t.blocks, func(x, y rawBlock) int {
+// sortBlocks puts blocks in the order of their birth.
+func sortBlocks(blocks []rawBlock) {
+	slices.SortFunc(blocks, func(x, y rawBlock) int {
 		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(uint64(x.address), uint64(y.address)), cmp.Compare(x.bornN, y.bornN))
 	})
 }
 
-// callNames gives the name of the allocating or freeing call of a correlation id; empty where it is not known.
-func (a *analysis) callNames(p *process) func(corr int64) string {
-	calls := make(map[int32]string)
-	return func(corr int64) string {
-		if corr <= 0 || int(p.index) >= len(a.allocNames) {
-			return ""
-		}
-		for _, m := range a.allocNames[p.index] {
-			if id, ok := m[corr]; ok {
-				name, ok := calls[id]
-				if !ok {
-					name = callName(a.db.String(int64(id)))
-					calls[id] = name
-				}
-				return name
-			}
-		}
-		return ""
-	}
-}
-
-// blocks fills a track's blocks, and those that are live at the peak and at the end.
-func (a *analysis) blocks(out *Track, t *track) {
-	p := t.proc
-	call := a.callNames(p)
+// blocks lists a track's blocks, and those that are live at the peak and at the end.
+func (as *assembler) blocks(t *trackUse, out *Track) {
+	call := as.aligned.calls.callNames(as.src.db, t.proc)
 	peakN := int64(-1)
-	if l := t.levels[LevelDevice]; l != nil {
+	if l := t.memory.levels[LevelDevice]; l != nil {
 		peakN = l.peakN
 	}
-	out.Blocks = make([]Block, 0, len(t.blocks))
-	for i := range t.blocks {
-		r := &t.blocks[i]
-		b := Block{Start: r.start, End: r.end, Address: uint64(r.address), Bytes: r.bytes, Kind: levelName(r.kind),
+	out.Blocks = make([]Block, 0, len(t.memory.blocks))
+	for i := range t.memory.blocks {
+		r := &t.memory.blocks[i]
+		b := Block{Start: r.start, End: r.end, Address: uint64(r.address), Bytes: r.bytes, Kind: levelKind(r.kind),
 			MemKind: nsysdb.MemKindName(r.kind), Stream: r.stream, Call: call(r.bornCorr), FreeCall: call(r.diedBy), Lost: r.lost}
-		b.Iteration, b.Phase = a.where(p, r.born)
-		b.EndIteration, b.EndPhase = a.where(p, r.died)
+		b.Iteration, b.Phase = as.rows.where(t.proc, r.born)
+		b.EndIteration, b.EndPhase = as.rows.where(t.proc, r.died)
 		if b.Stream == nsysdb.Null {
 			b.Stream = -1
 		}
@@ -69,65 +47,84 @@ func bySize(b []Block) {
 	slices.SortStableFunc(b, func(x, y Block) int { return cmp.Compare(y.Bytes, x.Bytes) })
 }
 
-// details fills the kernels, copies and calls by phase.
-func (a *analysis) details(out *Track, t *track) {
-	for key, s := range t.gpu.kernels {
-		g := a.groups[key.path]
-		s.Path, s.Where = g.path, g.where
-		switch {
-		case key.name == -2:
-			s.Name = "(graph traced whole)"
-		case key.name < 0:
-			s.Name = "<unnamed>"
-		default:
-			s.Name = a.db.String(key.name)
-		}
-		out.Kernels = append(out.Kernels, *s)
+// details lists the kernels, copies and calls by phase.
+func (as *assembler) details(t *trackUse, out *Track) {
+	if t.kernels != nil {
+		out.Kernels = as.kernels(t.kernels)
 	}
-	slices.SortFunc(out.Kernels, func(x, y KernelStat) int {
-		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name))
-	})
-	for key, s := range t.copies.copies {
-		g := a.groups[key.path]
-		s.Path, s.Where = g.path, g.where
-		out.Copies = append(out.Copies, *s)
+	if t.copies != nil {
+		out.Copies = as.copies(t.copies)
 	}
-	slices.SortFunc(out.Copies, func(x, y CopyStat) int {
-		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Kind, y.Kind))
-	})
-	a.callDetails(out, t.proc)
+	out.Calls = as.calls(t.proc)
 }
 
-// callDetails sums the API calls of a process by phase and name.
-func (a *analysis) callDetails(out *Track, p *process) {
+func (as *assembler) kernels(k *kernelSum) []KernelStat {
+	out := make([]KernelStat, 0, len(k.kernels))
+	for key, s := range k.kernels {
+		g := as.rows.groups[key.group]
+		x := *s
+		x.Path, x.Where = g.path, g.where
+		switch {
+		case key.what == wholeGraph:
+			x.Name = "(graph traced whole)"
+		case key.what < 0:
+			x.Name = "<unnamed>"
+		default:
+			x.Name = as.src.db.String(key.what)
+		}
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(x, y KernelStat) int {
+		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name))
+	})
+	return out
+}
+
+func (as *assembler) copies(c *copySum) []CopyStat {
+	out := make([]CopyStat, 0, len(c.copies))
+	for key, s := range c.copies {
+		g := as.rows.groups[key.group]
+		x := *s
+		x.Path, x.Where = g.path, g.where
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(x, y CopyStat) int {
+		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Kind, y.Kind))
+	})
+	return out
+}
+
+// calls sums the API calls of a process by phase and name. Versions of one function are one.
+func (as *assembler) calls(p *process) []CallStat {
 	type key struct {
 		group int32
 		name  string
 	}
 	sums := make(map[key]*CallStat)
-	for k, s := range a.callStats {
+	for k, s := range as.aligned.calls.stats {
 		g := int32(0)
-		if k.span >= 0 {
-			if sp := &a.spans[k.span]; sp.proc != p.index {
+		if k.span < 0 {
+			if -1-k.span != p.index {
 				continue
-			} else if sp.row >= 0 {
-				g = p.group(sp.row)
 			}
-		} else if -1-k.span != p.index {
-			continue
+		} else {
+			if as.aligned.ranges.spans[k.span].proc != p.index {
+				continue
+			}
+			g = as.rows.group(p, as.rows.of[k.span])
 		}
-		kk := key{g, callName(a.db.String(k.name))}
-		t := sums[kk]
-		if t == nil {
-			t = &CallStat{Path: a.groups[g].path, Where: a.groups[g].where, Name: kk.name}
-			sums[kk] = t
+		to := key{g, callName(as.src.db.String(k.name))}
+		if sums[to] == nil {
+			sums[to] = &CallStat{Path: as.rows.groups[g].path, Where: as.rows.groups[g].where, Name: to.name}
 		}
-		t.Count, t.NS, t.Failed, t.MaxNS = t.Count+s.Count, t.NS+s.NS, t.Failed+s.Failed, max(t.MaxNS, s.MaxNS)
+		sums[to].add(s)
 	}
+	out := make([]CallStat, 0, len(sums))
 	for _, s := range sums {
-		out.Calls = append(out.Calls, *s)
+		out = append(out, *s)
 	}
-	slices.SortFunc(out.Calls, func(x, y CallStat) int {
+	slices.SortFunc(out, func(x, y CallStat) int {
 		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name))
 	})
+	return out
 }

@@ -1,160 +1,214 @@
 package align
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"regexp"
-	"sort"
+	"slices"
 
 	"nsysmem/nsysdb"
 )
 
-// iterate reads the API calls, chooses the iterations of each process and makes its rows. A process's main thread is
-// guessed from the ranges alone; where the launches then tell that another thread carries the iterations, the calls
-// are read once more.
-func (a *analysis) iterate(ctx context.Context, re *regexp.Regexp) error {
-	fams := make(map[*process][]*family)
-	for _, p := range a.procs {
-		fams[p] = a.families(p)
-		if p.main = guessMain(a, fams[p]); p.main != nil {
-			p.mainSegs = p.main.segs
-		}
+// iterations are those of one process, and how they were found.
+type iterations struct {
+	from     IterationsFrom
+	lead     lead
+	members  []int32 // spans, in time order; nil for none
+	numbers  []int   // of members: Iteration.Index
+	families []Family
+	search   *search // in the GPU work; nil where none was made
+}
+
+// iterationsOf is what a list by process has for one. A process that is met later than the list was made has none.
+func iterationsOf(list []iterations, p *process) iterations {
+	if int(p.index) < len(list) {
+		return list[p.index]
 	}
-	chosen := make(map[*process]*family)
-	for try := 0; ; try++ {
-		a.inclusive = nil
-		if err := a.readCalls(ctx); err != nil {
-			return err
-		}
-		moved := false
-		for _, p := range a.procs {
-			f := a.pick(p, fams[p], re)
-			chosen[p] = f
-			if f != nil && f.thread != p.main {
-				p.main, moved = f.thread, true
-			}
-		}
-		for _, p := range a.procs {
-			if p.main != nil {
-				p.mainSegs = p.main.segs
-			}
-		}
-		if !moved || try > 0 {
-			break
-		}
+	return iterations{from: IterationsFrom{How: OriginNone}}
+}
+
+// An alignment is what the program's time is divided by: ranges, with inferred ones among them, the iterations of each
+// process, and where each API call belongs.
+type alignment struct {
+	ranges     *ranges
+	iterations []iterations // by process.index
+	calls      *calls
+	time       stretch // of the capture, ranges and calls
+	doubts     []Warning
+}
+
+// iterate reads the API calls and chooses the iterations of each process. A process's lead is guessed from the ranges
+// alone; where the launches then tell that another thread carries the iterations, or where iterations or phases are
+// inferred, the calls are read once more.
+func iterate(ctx context.Context, src *source, r *ranges) (*alignment, *places, error) {
+	var fams [][]*family
+	var leads []lead
+	for _, p := range src.processes.all() {
+		f := families(r, p)
+		fams, leads = append(fams, f), append(leads, leadOn(guessThread(r, f)))
 	}
-	found, err := a.infer(ctx, chosen)
+	c, joined, err := readCalls(ctx, src, r, leads)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if found {
-		if err := a.readCalls(ctx); err != nil {
-			return err
+	picks := pickAll(src, r, c, fams)
+	if leads, moved := follow(leads, picks); moved {
+		if c, joined, err = readCalls(ctx, src, r, leads); err != nil {
+			return nil, nil, err
+		}
+		picks = pickAll(src, r, c, fams)
+	}
+	leads, _ = follow(leads, picks)
+	inferred, err := infer(ctx, src, r, c, leads, picks)
+	if err != nil {
+		return nil, nil, err
+	}
+	if inferred.found {
+		r, leads = inferred.ranges, inferred.leads
+		if c, joined, err = readCalls(ctx, src, r, leads); err != nil {
+			return nil, nil, err
 		}
 	}
-	for _, p := range a.procs {
-		a.settle(p, fams[p], chosen[p])
+	a := &alignment{calls: c, time: r.time.with(c.time)}
+	for i, p := range src.processes.all() {
+		var pick picked
+		if i < len(picks) {
+			pick = picks[i]
+		}
+		it := settle(src, r, pick, inferred.of(p))
+		it.lead = at(leads, p)
+		a.iterations = append(a.iterations, it)
+		if gaps := it.from.Gaps; len(gaps) > 0 {
+			a.doubts = append(a.doubts, Warning{Code: IterationGap, PID: p.pid, Numbers: gaps, Pattern: it.from.Pattern})
+		}
 	}
-	a.group()
-	a.keepBlocks = a.keepBlocks || a.allocatesAllAlong()
-	return nil
+	a.ranges = r.closing(a.iterations)
+	return a, joined, nil
 }
 
-// pick chooses the family that carries a process's iterations.
-func (a *analysis) pick(p *process, fams []*family, re *regexp.Regexp) *family {
-	for _, f := range fams {
-		f.why, f.chosen = "", false
-		f.measure(a, a.inclusiveLaunches(p), a.launches[p.index])
-	}
-	if re != nil {
-		return a.byPattern(p, re, a.opts.Domain)
-	}
-	if a.opts.Domain == "" {
-		return choose(a, fams)
-	}
-	var in []*family
-	for _, f := range fams {
-		if a.inDomain(&a.spans[f.members[0]], a.opts.Domain) {
-			in = append(in, f)
-		} else {
-			f.why = "in another domain"
-		}
-	}
-	return choose(a, in)
+// A picked is what was chosen for one process, and among what.
+type picked struct {
+	chosen     *candidate // nil for none
+	candidates []*candidate
 }
 
-// settle fixes a process's iterations and makes its rows.
-func (a *analysis) settle(p *process, fams []*family, f *family) {
-	if f == nil && !p.from.Inferred() {
-		why := whyNone(fams)
-		if p.from.Why != "" {
-			why += "; " + p.from.Why
+// pickAll chooses for each process by how many launches its families hold.
+func pickAll(src *source, r *ranges, c *calls, fams [][]*family) []picked {
+	out := make([]picked, len(c.launched))
+	last := r.time.with(c.time).last
+	for i, p := range src.processes.all()[:len(out)] {
+		b := &ballot{ranges: r, within: c.launchesWithin(r, p), launched: c.launched[i], last: last}
+		for _, f := range at(fams, p) {
+			out[i].candidates = append(out[i].candidates, b.candidate(f))
 		}
-		p.from = IterationsFrom{How: OriginNone, Why: why}
+		out[i].chosen = b.pick(src, p, out[i].candidates)
 	}
-	var members []int32
-	if f != nil {
-		members = f.members
-		f.closeMembers(a.spans)
-		names := make([]string, len(members))
-		for i, id := range members {
-			names[i] = a.names[a.spans[id].name]
-		}
-		index, gaps := numbering(names)
-		p.from = IterationsFrom{How: OriginRanges, Pattern: f.pattern, Domain: a.domainName(&a.spans[members[0]]), Confidence: 1,
-			Count: len(members), TID: nsysdb.TID(f.thread.tid), Why: f.why, Gaps: gaps}
-		if a.opts.Iteration != "" {
-			p.from.How = OriginPattern
-		}
-		a.buildRows(p, members)
-		for i := range p.iters {
-			p.iters[i].index = index[i]
-		}
-		if len(gaps) > 0 {
-			a.warn(Warning{Code: IterationGap, PID: p.pid, Numbers: gaps, Pattern: f.pattern})
-		}
-	} else {
-		a.buildRows(p, p.pseudo)
-		for i := range p.iters {
-			p.iters[i].index = i
-		}
-	}
-	for _, f := range fams {
-		a.rep.Families = append(a.rep.Families, Family{PID: p.pid, TID: nsysdb.TID(f.thread.tid), Domain: a.domainName(&a.spans[f.members[0]]),
-			Pattern: f.pattern, Count: len(f.members), Total: f.total, Launches: f.share, Chosen: f.chosen, Why: f.why, Operator: f.operator})
-	}
+	return out
 }
 
-func whyNone(fams []*family) string {
-	if len(fams) == 0 {
+func leadOn(t *thread) lead {
+	if t == nil {
+		return lead{}
+	}
+	return lead{thread: t, segs: t.segs}
+}
+
+// follow makes the threads of what was picked the leads, and tells whether that moves one.
+func follow(leads []lead, picks []picked) (out []lead, moved bool) {
+	out = slices.Clone(leads)
+	for i, pick := range picks {
+		if i >= len(out) {
+			break // a process without ranges
+		}
+		if f := pick.chosen; f != nil && f.thread != out[i].thread {
+			out[i], moved = leadOn(f.thread), true
+		}
+	}
+	return out, moved
+}
+
+// settle fixes the iterations of a process, by what was picked or inferred.
+func settle(src *source, r *ranges, pick picked, inf inference) iterations {
+	it := iterations{search: inf.search}
+	switch f := pick.chosen; {
+	case f != nil:
+		names := make([]string, len(f.members))
+		for i, id := range f.members {
+			names[i] = r.name(id)
+		}
+		it.members = f.members
+		it.from = IterationsFrom{How: OriginRanges, Pattern: f.pattern, Domain: r.domainName(&r.spans[f.members[0]]), Confidence: 1,
+			Count: len(f.members), TID: nsysdb.TID(f.thread.tid), Why: f.why}
+		it.numbers, it.from.Gaps = numbering(names)
+		if src.iteration != nil {
+			it.from.How = OriginPattern
+		}
+	case len(inf.members) > 0:
+		it.members, it.from = inf.members, inf.from
+		it.numbers = make([]int, len(inf.members))
+		for i := range it.numbers {
+			it.numbers[i] = i
+		}
+	default:
+		it.from = IterationsFrom{How: OriginNone, Why: whyNone(pick.candidates)}
+		if inf.why != "" {
+			it.from.Why += "; " + inf.why
+		}
+	}
+	for _, c := range pick.candidates {
+		first := &r.spans[c.members[0]]
+		it.families = append(it.families, Family{PID: nsysdb.PID(c.thread.tid), TID: nsysdb.TID(c.thread.tid), Domain: r.domainName(first),
+			Pattern: c.pattern, Count: len(c.members), Total: c.total, Launches: c.share, Chosen: c.chosen, Why: c.why, Operator: c.operator})
+	}
+	return it
+}
+
+// closing ends iterations that were never closed where the next one begins.
+func (r *ranges) closing(its []iterations) *ranges {
+	out := r
+	for k := range its {
+		members := its[k].members
+		for i := 1; i < len(members); i++ {
+			if r.spans[members[i-1]].end != maxTime {
+				continue
+			}
+			if out == r {
+				copied := *r
+				copied.spans = slices.Clone(r.spans)
+				out = &copied
+			}
+			out.spans[members[i-1]].end = out.spans[members[i]].start
+		}
+	}
+	return out
+}
+
+func whyNone(cs []*candidate) string {
+	if len(cs) == 0 {
 		return "the report has no NVTX ranges of this process"
 	}
-	ops := 0
-	for _, f := range fams {
-		if f.operator {
-			ops++
-		}
-	}
-	if ops == len(fams) {
+	if !slices.ContainsFunc(cs, func(c *candidate) bool { return !c.operator }) {
 		return "all ranges are a framework's or library's own"
 	}
-	return fmt.Sprintf("none of the %d range names repeats around the GPU work", len(fams))
+	return fmt.Sprintf("none of the %d range names repeats around the GPU work", len(cs))
 }
 
-// guessMain is the thread that most likely carries the iterations: the one whose ranges named for a round, else whose
-// ranges at all, last longest. Operators' ranges do not count, unless there is nothing else.
-func guessMain(a *analysis, fams []*family) *thread {
-	type score struct{ word, user, any int64 }
+// guessThread is the thread that most likely carries the iterations: the one whose ranges named for a round, else whose
+// ranges at all, last longest. Operators' ranges do not count, unless there is nothing else. It is nil where there is no
+// range.
+func guessThread(r *ranges, fams []*family) *thread {
+	type score struct {
+		thread          *thread
+		word, user, any int64 // ns
+	}
 	scores := make(map[*thread]*score)
-	var threads []*thread
 	for _, f := range fams {
 		s := scores[f.thread]
 		if s == nil {
-			s = &score{}
+			s = &score{thread: f.thread}
 			scores[f.thread] = s
-			threads = append(threads, f.thread)
 		}
-		t := f.time(a)
+		t := f.time(r, r.time.last)
 		s.any += t
 		if !f.operator {
 			s.user += t
@@ -163,96 +217,25 @@ func guessMain(a *analysis, fams []*family) *thread {
 			}
 		}
 	}
-	sort.SliceStable(threads, func(i, j int) bool {
-		x, y := scores[threads[i]], scores[threads[j]]
-		if h, k := threads[i].helper, threads[j].helper; h != k {
-			return k
+	var best *score
+	for _, s := range scores {
+		if best == nil || s.thread.helper != best.thread.helper && best.thread.helper ||
+			s.thread.helper == best.thread.helper && cmp.Or(cmp.Compare(s.word, best.word), cmp.Compare(s.user, best.user),
+				cmp.Compare(s.any, best.any), cmp.Compare(best.thread.tid, s.thread.tid)) > 0 {
+			best = s
 		}
-		if x.word != y.word {
-			return x.word > y.word
-		}
-		if x.user != y.user {
-			return x.user > y.user
-		}
-		if x.any != y.any {
-			return x.any > y.any
-		}
-		return threads[i].tid < threads[j].tid
-	})
-	if len(threads) == 0 {
+	}
+	if best == nil {
 		return nil
 	}
-	return threads[0]
+	return best.thread
 }
 
-// group gives each row the group that details are summed by.
-func (a *analysis) group() {
-	type key struct {
-		where Where
-		path  string
+// leadsOf are the leads of all processes, by process.index.
+func leadsOf(its []iterations) []lead {
+	out := make([]lead, len(its))
+	for i := range its {
+		out[i] = its[i].lead
 	}
-	ids := make(map[key]int32)
-	a.groups = []group{{"", InNone}}
-	id := func(path string, where Where) int32 {
-		k := key{where, path}
-		v, ok := ids[k]
-		if !ok {
-			v = int32(len(a.groups))
-			ids[k] = v
-			a.groups = append(a.groups, group{path, where})
-		}
-		return v
-	}
-	for _, p := range a.procs {
-		p.groups = make([]int32, len(p.rows))
-		for i := range p.rows {
-			switch r := &p.rows[i]; r.kind {
-			case rowRange:
-				p.groups[i] = id(r.path, InRange)
-			case rowPhase:
-				p.groups[i] = id(r.path, InIteration)
-			default:
-				p.groups[i] = id(OtherPhase, InIteration)
-			}
-		}
-	}
-}
-
-// group is the group of a row; 0 for none.
-func (p *process) group(r int32) int32 {
-	if r < 0 {
-		return 0
-	}
-	return p.groups[r]
-}
-
-// allocatesAllAlong says that in some process most of the later iterations spend time in allocating calls: then the
-// driver's blocks may be the tensors, and are kept.
-func (a *analysis) allocatesAllAlong() bool {
-	for _, p := range a.procs {
-		busy := make([]uint8, len(p.iters)) // 1 allocates, 2 frees
-		for i := range a.spans {
-			s := &a.spans[i]
-			if s.proc != p.index || s.row < 0 || p.rows[s.row].iter < 0 {
-				continue
-			}
-			k := p.rows[s.row].iter
-			if a.apiUse[i].AllocNS > 0 {
-				busy[k] |= 1
-			}
-			if a.apiUse[i].FreeNS > 0 {
-				busy[k] |= 2
-			}
-		}
-		n := 0
-		for _, b := range busy[len(busy)/2:] {
-			if b == 3 {
-				n++
-			}
-		}
-		if half := len(busy) - len(busy)/2; half > 0 && 4*n >= 3*half {
-			return true
-		}
-	}
-	return false
+	return out
 }

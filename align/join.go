@@ -2,104 +2,108 @@ package align
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"nsysmem/align/tensor"
 	"nsysmem/torchmem"
 )
 
-// joinSnapshot finds the track that each device of the snapshot belongs to and adds its levels there: the one in which
-// most of its segments are. A snapshot none of whose devices belongs to a track is refused.
-func (a *analysis) joinSnapshot() error {
+// A joinedDevice is the device of a snapshot that belongs to a track, with the levels that it tells.
+type joinedDevice struct {
+	match               *tensor.Match
+	allocated, reserved *levelSweep
+}
+
+// A snapshot is its devices, by the track that each belongs to.
+type snapshot map[trackKey]*joinedDevice
+
+// joinSnapshot finds the track that each device of the snapshot belongs to, and sweeps its levels past the rows there: the
+// one in which most of its segments are. A snapshot none of whose devices belongs to a track is refused.
+func joinSnapshot(src *source, a *alignment, r *rows, u *uses) (snapshot, error) {
+	out := make(snapshot)
 	var why []string
-	joined := false
-	for _, d := range a.opts.Snapshot.Devices() {
-		r, err := a.opts.Snapshot.Replay(d)
+	for _, d := range src.opts.Snapshot.Devices() {
+		replay, err := src.opts.Snapshot.Replay(d)
 		if err != nil {
-			return fmt.Errorf("align: snapshot %q: %w", a.opts.SnapshotName, err)
+			return nil, fmt.Errorf("align: snapshot %q: %w", src.opts.SnapshotName, err)
 		}
-		best, track := &tensor.Match{Replay: r}, (*track)(nil)
-		for _, t := range a.allTracks() {
-			if m := tensor.Compare(r, a.driver(t), a.reportTime()); track == nil || m.Clock.Matched > best.Clock.Matched {
-				best, track = m, t
+		time := reportTime(src, a, u)
+		best, key := &tensor.Match{Replay: replay}, trackKey{}
+		for i, t := range u.tracks {
+			if m := tensor.Compare(replay, newDriverBlocks(src, a, r, t), time); i == 0 || m.Clock.Matched > best.Clock.Matched {
+				best, key = m, t.trackKey
 			}
 		}
 		if !best.Good() {
 			why = append(why, best.Why())
 			continue
 		}
-		track.snapshot, joined = best, true
-		a.snapshotLevels(track)
+		out[key] = sweepSnapshot(best, newTimeline(a, r, key.proc), r, time)
 	}
-	if joined {
-		return nil
+	if len(out) > 0 {
+		return out, nil
 	}
 	if len(why) == 0 {
 		why = []string{"it has no device"}
 	}
-	return fmt.Errorf("align: snapshot %q: it is of another run, device or process (%s): give the snapshot of the run that was profiled",
-		a.opts.SnapshotName, strings.Join(why, "; "))
+	return nil, fmt.Errorf("align: snapshot %q: it is of another run, device or process (%s): give the snapshot of the run that was profiled",
+		src.opts.SnapshotName, strings.Join(why, "; "))
 }
 
-// reportTime is when the report was recorded, as far as is known before its end.
-func (a *analysis) reportTime() tensor.ReportTime {
-	out := tensor.ReportTime{UTC: a.rep.Source.StartUTC, First: a.memoryTime.first, Last: max(a.memoryTime.last, a.lastTime)}
-	if a.timed {
-		out.First = min(out.First, a.firstTime)
+// reportTime is when the report was recorded, going by its memory events, ranges and calls.
+func reportTime(src *source, a *alignment, u *uses) tensor.ReportTime {
+	out := tensor.ReportTime{UTC: src.db.Meta().StartUTC, First: u.memoryTime.first, Last: max(u.memoryTime.last, a.time.last)}
+	if a.time.any {
+		out.First = min(out.First, a.time.first)
 	}
 	return out
 }
 
-// snapshotLevels adds the levels allocated and reserved to a track.
-func (a *analysis) snapshotLevels(t *track) {
-	m := t.snapshot
-	shift := a.rep.Source.StartUTC + m.Clock.Offset
-	ends := endOrder(t.proc.calls)
-	start := a.reportTime().First
-	alloc, resv := newLevelSweep(LevelAllocated, t.proc, ends, start), newLevelSweep(LevelReserved, t.proc, ends, start)
-	for _, l := range []*levelSweep{alloc, resv} {
-		t.levels[l.kind] = l
+// sweepSnapshot makes the levels allocated and reserved of the device of a snapshot.
+func sweepSnapshot(m *tensor.Match, tl *timeline, r *rows, time tensor.ReportTime) *joinedDevice {
+	shift := time.UTC + m.Clock.Offset
+	level := func(kind LevelKind, start int64) *levelSweep {
+		l := newLevelSweep(kind, r.proc(tl.proc), r.of, nil, time.First)
+		l.begin(start)
+		return l
 	}
-	r := m.Replay
-	alloc.begin(r.StartAllocated)
-	resv.begin(r.StartReserved)
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		alloc.change(s.Time-shift, s.Allocated-alloc.level)
-		resv.change(s.Time-shift, s.Reserved-resv.level)
+	out := &joinedDevice{m, level(LevelAllocated, m.Replay.StartAllocated), level(LevelReserved, m.Replay.StartReserved)}
+	for i := range m.Replay.Steps {
+		s := &m.Replay.Steps[i]
+		out.allocated.change(s.Time-shift, s.Allocated-out.allocated.level)
+		out.reserved.change(s.Time-shift, s.Reserved-out.reserved.level)
 	}
-	tl := a.timeline(t.proc)
-	for i := range r.Blocks {
-		b := &r.Blocks[i]
-		alloc.attribute(a, tl, b.Birth, b.Death, b.Counted, shift)
+	for i := range m.Replay.Blocks {
+		b := &m.Replay.Blocks[i]
+		out.allocated.attribute(tl, b.Birth, b.Death, b.Counted, shift)
 	}
-	for i := range r.Segments {
-		s := &r.Segments[i]
-		resv.attribute(a, tl, s.Birth, s.Death, s.Size, shift)
+	for i := range m.Replay.Segments {
+		s := &m.Replay.Segments[i]
+		out.reserved.attribute(tl, s.Birth, s.Death, s.Size, shift)
 	}
-	alloc.finish()
-	resv.finish()
-}
-
-// begin sets the level before the first event.
-func (s *levelSweep) begin(level int64) {
-	s.level, s.out.Peak = level, level
+	out.allocated.finish()
+	out.reserved.finish()
+	return out
 }
 
 // attribute counts a block for the rows in which it was handed out and given back, by time.
-func (s *levelSweep) attribute(a *analysis, tl *timeline, birth, death, bytes, shift int64) {
+func (s *levelSweep) attribute(tl *timeline, birth, death, bytes, shift int64) {
 	if birth != torchmem.Never {
-		s.out.Allocs++
-		s.out.AllocBytes += bytes
-		n := s.row(a, placeOf(tl.in.at(birth-shift), waySame))
-		n.allocs++
-		n.allocBytes += bytes
+		s.allocated(placeOf(tl.in.at(birth-shift), waySame), bytes)
 	}
 	if death != torchmem.Never {
-		s.out.Frees++
-		s.out.FreeBytes += bytes
-		n := s.row(a, placeOf(tl.in.at(death-shift), waySame))
-		n.frees++
-		n.freeBytes += bytes
+		s.freed(placeOf(tl.in.at(death-shift), waySame), bytes)
 	}
+}
+
+// levels are those of a track: of the driver's events and, where a device of the snapshot belongs to it, of that.
+func (s snapshot) levels(t *trackUse) map[LevelKind]*levelSweep {
+	d := s[t.trackKey]
+	if d == nil {
+		return t.memory.levels
+	}
+	out := maps.Clone(t.memory.levels)
+	out[LevelAllocated], out[LevelReserved] = d.allocated, d.reserved
+	return out
 }

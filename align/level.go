@@ -3,14 +3,13 @@ package align
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"nsysmem/nsysdb"
 )
 
-// levelName is the level that a kind of memory counts for. Levels of kinds are never mixed, but array and static memory
+// levelKind is the level that a kind of memory counts for. Levels of kinds are never mixed, but array and static memory
 // lie on the device like any other.
-func levelName(kind int64) LevelKind {
+func levelKind(kind int64) LevelKind {
 	switch kind {
 	case nsysdb.KindDevice, nsysdb.KindArray, nsysdb.KindDeviceStatic:
 		return LevelDevice
@@ -58,14 +57,13 @@ type rowCount struct{ allocs, allocBytes, frees, freeBytes, failed int64 }
 // Calls are met by start and by end. At one time stamp, calls begin and end before the events there: a call's start is
 // the level just before it, its end the level just before its end stamp.
 type levelSweep struct {
-	kind    LevelKind
-	calls   []call
-	byEnd   []int32
-	use     []callUse
-	count   []rowCount // by row
+	rows    *procRows
+	of      []int32    // rows.of
+	use     []callUse  // by call
+	count   []rowCount // by row; the last is for what is in none
 	open    []int32    // calls that have begun and not ended
 	nextB   int        // next call to begin
-	nextE   int        // next in byEnd to end
+	nextE   int        // next in rows.byEnd to end
 	due     int64      // time of the next begin or end
 	level   int64      // bytes above the baseline
 	changes int64      // events so far
@@ -76,33 +74,53 @@ type levelSweep struct {
 	vmm     bool // has memory that was mapped rather than allocated
 }
 
-func newLevelSweep(kind LevelKind, p *process, byEnd []int32, start int64) *levelSweep {
-	s := &levelSweep{kind: kind, calls: p.calls, byEnd: byEnd, use: make([]callUse, len(p.calls)),
-		count: make([]rowCount, len(p.rows)+1), out: Level{Kind: kind, PeakAt: start}}
-	if kind == LevelDevice {
-		s.marks = p.failedAt
-	}
+// newLevelSweep begins at a time with level 0. The level just before each of marks is kept.
+func newLevelSweep(kind LevelKind, p *procRows, of []int32, marks []int64, start int64) *levelSweep {
+	s := &levelSweep{rows: p, of: of, use: make([]callUse, len(p.calls)), count: make([]rowCount, len(p.list)+1),
+		marks: marks, out: Level{Kind: kind, PeakAt: start}}
 	s.schedule()
 	return s
 }
 
-// endOrder is the order in which calls end.
-func endOrder(calls []call) []int32 {
-	order := make([]int32, len(calls))
-	for i := range order {
-		order[i] = int32(i)
+// row is the count of the row that a place belongs to; the last count is for those without one.
+func (s *levelSweep) row(at place) *rowCount {
+	if id := at.span(); id >= 0 {
+		if r := s.of[id]; r >= 0 {
+			return &s.count[r]
+		}
 	}
-	sort.SliceStable(order, func(i, j int) bool { return calls[order[i]].end < calls[order[j]].end })
-	return order
+	return &s.count[len(s.count)-1]
+}
+
+// allocated and freed count an event for the row that it belongs to.
+func (s *levelSweep) allocated(at place, bytes int64) {
+	s.out.Allocs++
+	s.out.AllocBytes += bytes
+	n := s.row(at)
+	n.allocs++
+	n.allocBytes += bytes
+}
+
+func (s *levelSweep) freed(at place, bytes int64) {
+	s.out.Frees++
+	s.out.FreeBytes += bytes
+	n := s.row(at)
+	n.frees++
+	n.freeBytes += bytes
+}
+
+// begin sets the level before the first event.
+func (s *levelSweep) begin(level int64) {
+	s.level, s.out.Peak = level, level
 }
 
 func (s *levelSweep) schedule() {
 	s.due = maxTime
-	if s.nextB < len(s.calls) {
-		s.due = s.calls[s.nextB].start
+	if s.nextB < len(s.rows.calls) {
+		s.due = s.rows.calls[s.nextB].start
 	}
-	if s.nextE < len(s.byEnd) {
-		s.due = min(s.due, s.calls[s.byEnd[s.nextE]].end)
+	if s.nextE < len(s.rows.byEnd) {
+		s.due = min(s.due, s.rows.calls[s.rows.byEnd[s.nextE]].end)
 	}
 	if n := len(s.markAt); n < len(s.marks) {
 		s.due = min(s.due, s.marks[n])
@@ -114,19 +132,16 @@ func (s *levelSweep) advance(t int64) {
 	for s.due <= t && s.due != maxTime {
 		if n := len(s.markAt); n < len(s.marks) && s.marks[n] == s.due {
 			s.markAt = append(s.markAt, s.level)
-		} else if s.nextB < len(s.calls) && s.calls[s.nextB].start == s.due {
+		} else if s.nextB < len(s.rows.calls) && s.rows.calls[s.nextB].start == s.due {
 			i := int32(s.nextB)
 			s.use[i] = callUse{start: s.level, end: s.level, peak: s.level, peakAt: s.due}
 			s.open = append(s.open, i)
 			s.nextB++
 		} else {
-			i := s.byEnd[s.nextE]
+			i := s.rows.byEnd[s.nextE]
 			s.use[i].end = s.level
-			for k, o := range s.open {
-				if o == i {
-					s.open = append(s.open[:k], s.open[k+1:]...)
-					break
-				}
+			if k := slices.Index(s.open, i); k >= 0 {
+				s.open = slices.Delete(s.open, k, k+1)
 			}
 			s.nextE++
 		}
@@ -173,12 +188,13 @@ func (s *levelSweep) finish() {
 	s.out.Partial = base > 0
 }
 
-// rowMemory sums the calls of each row, into what out gives for it. Rows hold the events of the rows below them. It
-// gives back what the sweep holds for calls and rows.
-func (s *levelSweep) rowMemory(p *process, out func(row int32) *MemoryUse) {
-	seen := make([]bool, len(p.rows))
-	for i := range s.calls {
-		r, u := s.calls[i].row, &s.use[i]
+// takeRows sums the calls of each row, into what out gives for it. Rows hold the events of the rows below them. What the
+// sweep holds for calls and rows is given back: a report may have a million of them.
+func (s *levelSweep) takeRows(out func(row int32) *MemoryUse) {
+	rows := s.rows.list
+	seen := make([]bool, len(rows))
+	for i := range s.rows.calls {
+		r, u := s.rows.calls[i].row, &s.use[i]
 		m := out(r)
 		if !seen[r] {
 			seen[r] = true
@@ -190,17 +206,17 @@ func (s *levelSweep) rowMemory(p *process, out func(row int32) *MemoryUse) {
 		m.Net += u.end - u.start
 		m.Need = max(m.Need, u.peak-u.start)
 	}
-	for i := len(p.rows) - 1; i >= 0; i-- {
+	for i := len(rows) - 1; i >= 0; i-- {
 		c := &s.count[i]
 		m := out(int32(i))
 		m.Allocs, m.AllocBytes, m.Frees, m.FreeBytes, m.FailedAllocs = c.allocs, c.allocBytes, c.frees, c.freeBytes, c.failed
-		if up := p.rows[i].parent; up >= 0 {
+		if up := rows[i].parent; up >= 0 {
 			s.count[up].add(c)
 		}
 	}
-	for i := range p.rows {
-		if p.rows[i].kind == rowOther {
-			balance(p, out, int32(i))
+	for i := range rows {
+		if rows[i].kind == rowOther {
+			s.rows.balance(int32(i), out)
 		}
 	}
 	s.use, s.count = nil, nil
@@ -208,16 +224,16 @@ func (s *levelSweep) rowMemory(p *process, out func(row int32) *MemoryUse) {
 
 // balance makes the net of the row for the rest what top-level phases leave of the iteration's; where phases overlap,
 // that differs from the sum over the gaps.
-func balance(p *process, out func(row int32) *MemoryUse, other int32) {
-	it := &p.iters[p.rows[other].iter]
+func (p *procRows) balance(other int32, out func(row int32) *MemoryUse) {
+	it := &p.iters[p.list[other].iter]
 	whole, o := out(it.row), out(other)
 	net := whole.Net
 	for r := it.row + 1; r <= it.last; r++ {
-		if p.rows[r].kind == rowPhase && p.rows[r].depth == 1 {
+		if p.list[r].kind == rowPhase && p.list[r].depth == 1 {
 			net -= out(r).Net
 		}
 	}
-	if p.rows[other].calls == 0 {
+	if p.list[other].calls == 0 {
 		o.Start, o.End, o.Peak, o.PeakAt = whole.End, whole.End, whole.End, 0
 	}
 	o.Net = net

@@ -1,6 +1,15 @@
 package align
 
-import "nsysmem/torchmem"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"nsysmem/align/theory"
+	"nsysmem/torchmem"
+)
 
 // Options say how to analyze a report.
 type Options struct {
@@ -13,7 +22,7 @@ type Options struct {
 	Snapshot     *torchmem.Snapshot // PyTorch's memory snapshot of the same run; nil for none
 	SnapshotName string             // its file, for messages
 
-	Params    int64  // parameters of the model, to put theory beside measurement; 0 for none
+	Params    int64  // parameters of the model, to put theory beside measurement; 0 for none, never negative
 	DType     string // type of the parameters, such as "float32"
 	Optimizer string // such as "adamw"
 
@@ -41,4 +50,32 @@ type Window struct {
 	From   int64 // ns
 	To     int64 // ns
 	Points int   // at most so many points a curve; 0 for every event
+}
+
+// check says what is wrong with the options. It gives the expression of Iteration; nil for none.
+func (o *Options) check() (*regexp.Regexp, error) {
+	var wrong error
+	switch {
+	case o.SameThread && o.Through:
+		wrong = errors.New("SameThread and Through exclude each other")
+	case o.Infer > InferAlways:
+		wrong = fmt.Errorf("unknown Infer %d", o.Infer)
+	case o.Params < 0:
+		wrong = fmt.Errorf("%d parameters: a model has some, and 0 asks for no theory", o.Params)
+	case o.Params > 0:
+		wrong = theory.Check(strings.ToLower(o.DType), o.Optimizer)
+	case o.Snapshot == nil && o.SnapshotName != "":
+		wrong = fmt.Errorf("no snapshot goes with the name %q", o.SnapshotName)
+	}
+	var re *regexp.Regexp
+	if o.Iteration != "" {
+		var err error
+		if re, err = regexp.Compile(o.Iteration); err != nil {
+			wrong = cmp.Or(wrong, fmt.Errorf("iteration pattern %q: %w", o.Iteration, err))
+		}
+	}
+	if wrong != nil {
+		return nil, fmt.Errorf("align: %w", wrong)
+	}
+	return re, nil
 }

@@ -13,11 +13,24 @@ func (e *memEvent) ownPool() bool {
 	return e.pool != nsysdb.Null && e.pool != 0 && (e.imported == nsysdb.Null || e.imported == 0)
 }
 
+// A poolUse is a pool at one time.
+type poolUse struct{ size, used int64 } // bytes
+
+// after is the pool after an event; what the event does not tell, nsysdb.Null, stays.
+func (u poolUse) after(size, used int64) poolUse {
+	if size != nsysdb.Null {
+		u.size = size
+	}
+	if used != nsysdb.Null {
+		u.used = used
+	}
+	return u
+}
+
 // poolSum follows the memory pools of a track.
 type poolSum struct {
-	pools map[int64][2]int64 // address → size and used part, in bytes
-	size  int64
-	used  int64
+	pools map[int64]poolUse // by address; nil until there is one
+	sum   poolUse
 	out   Pool
 }
 
@@ -29,26 +42,16 @@ func (s *poolSum) row(e *memEvent) {
 }
 
 func (s *poolSum) set(pool, size, used int64) {
-	old := s.pools[pool]
-	if size == nsysdb.Null {
-		size = old[0]
-	}
-	if used == nsysdb.Null {
-		used = old[1]
-	}
 	if s.pools == nil {
-		s.pools = make(map[int64][2]int64)
+		s.pools = make(map[int64]poolUse)
 	}
-	s.pools[pool] = [2]int64{size, used}
-	s.size += size - old[0]
-	s.used += used - old[1]
-	s.out.PeakSize, s.out.PeakUsed = max(s.out.PeakSize, s.size), max(s.out.PeakUsed, s.used)
-	s.out.EndSize, s.out.EndUsed, s.out.Pools = s.size, s.used, len(s.pools)
-}
-
-func (m *memory) poolEvent(e *memEvent) {
-	t := m.a.track(m.a.process(nsysdb.Process(e.gpid)), e.device)
-	t.pool.set(e.address, e.poolSize, e.poolUsed)
+	old := s.pools[pool]
+	now := old.after(size, used)
+	s.pools[pool] = now
+	s.sum.size += now.size - old.size
+	s.sum.used += now.used - old.used
+	s.out.PeakSize, s.out.PeakUsed = max(s.out.PeakSize, s.sum.size), max(s.out.PeakUsed, s.sum.used)
+	s.out.EndSize, s.out.EndUsed, s.out.Pools = s.sum.size, s.sum.used, len(s.pools)
 }
 
 // poolEvents reads creations, trims and destructions of pools, in time order; there are few.
@@ -59,14 +62,16 @@ func poolEvents(ctx context.Context, db *nsysdb.DB) ([]memEvent, error) {
 	var out []memEvent
 	scan := nsysdb.Scan{Table: nsysdb.MemoryPool, Sorted: true, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID,
 		nsysdb.DeviceID, nsysdb.Address, nsysdb.Operation, nsysdb.PoolSize, nsysdb.PoolUsed}}
+	var columns columns
 	err := db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
-		c := b.Cols
-		if c[0] == nil || c[1] == nil || c[3] == nil {
+		if !hasColumns(b, 0, 1, 3) {
 			return nil
 		}
-		for i := 0; i < b.Rows; i++ {
-			e := memEvent{time: c[0][i], gpid: c[1][i], device: column(c, 2, i, 0), address: c[3][i],
-				op: column(c, 4, i, nsysdb.PoolInvalid), poolSize: column(c, 5, i, nsysdb.Null), poolUsed: column(c, 6, i, nsysdb.Null)}
+		time, gpid, address := b.Cols[0], b.Cols[1], b.Cols[3]
+		device, op := columns.of(b, 2, 0), columns.of(b, 4, nsysdb.PoolInvalid)
+		size, used := columns.of(b, 5, nsysdb.Null), columns.of(b, 6, nsysdb.Null)
+		for i := range b.Rows {
+			e := memEvent{time: time[i], gpid: gpid[i], device: device[i], address: address[i], op: op[i], poolSize: size[i], poolUsed: used[i]}
 			if e.op == nsysdb.PoolDestroyed {
 				e.poolSize, e.poolUsed = 0, 0
 			}

@@ -1,6 +1,9 @@
 package align
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // A rowKind says what a row stands for.
 type rowKind uint8
@@ -16,9 +19,10 @@ const (
 type row struct {
 	kind     rowKind
 	parent   int32 // -1 for none
-	iter     int32 // place in process.iters; -1 outside
+	iter     int32 // place in procRows.iters; -1 outside
 	depth    int32
 	span     int32  // first span of the row; -1 for rowOther
+	group    int32  // place in rows.groups
 	path     string // phases: names below the iteration joined by "/"; ranges: the name
 	name     string
 	calls    int
@@ -35,9 +39,112 @@ type call struct {
 // An iterSpan is an iteration: its range and its rows, which lie from row to last.
 type iterSpan struct {
 	span       int32
-	index      int
+	index      int   // Iteration.Index
 	row, other int32 // other is -1 where there are no phases
 	last       int32
+}
+
+// procRows are the rows of one process.
+type procRows struct {
+	list  []row
+	iters []iterSpan
+	calls []call  // by start
+	byEnd []int32 // places in calls, in the order in which they end
+}
+
+// A group is a phase path or range name that details are summed by.
+type group struct {
+	path  string
+	where Where
+}
+
+// rows are the rows of all processes, and which range belongs to which.
+type rows struct {
+	of     []int32     // by span: row of its process; -1 for none
+	byProc []*procRows // by process.index
+	groups []group     // the first is for what is in no row
+	doubts []Warning
+}
+
+// noRows are those of a process that was met too late to have ranges.
+var noRows = &procRows{}
+
+func (r *rows) proc(p *process) *procRows {
+	if list := at(r.byProc, p); list != nil {
+		return list
+	}
+	return noRows
+}
+
+// row is the row that a place belongs to; -1 for none.
+func (r *rows) row(at place) int32 {
+	if s := at.span(); s >= 0 {
+		return r.of[s]
+	}
+	return -1
+}
+
+// where names the iteration and phase of a place of a process; outside of iterations the range.
+func (r *rows) where(p *process, at place) (iter int, path string) {
+	i := r.row(at)
+	if i < 0 {
+		return -1, ""
+	}
+	w := &r.proc(p).list[i]
+	if w.kind == rowIteration {
+		return int(w.iter), OtherPhase
+	}
+	return int(w.iter), w.path
+}
+
+// group is the group of a row of a process; 0 for none.
+func (r *rows) group(p *process, row int32) int32 {
+	if row < 0 {
+		return 0
+	}
+	return r.proc(p).list[row].group
+}
+
+// makeRows makes the rows of all processes: iterations, their phases, and outermost ranges outside them.
+func makeRows(src *source, a *alignment) *rows {
+	out := &rows{of: make([]int32, len(a.ranges.spans)), groups: []group{{"", InNone}}}
+	for i := range out.of {
+		out.of[i] = -1
+	}
+	for _, p := range src.processes.all() {
+		b := newRowBuilder(a.ranges, out.of)
+		b.process(at(a.ranges.byProc, p), iterationsOf(a.iterations, p))
+		out.byProc = append(out.byProc, b.out)
+		if b.cut > 0 {
+			out.doubts = append(out.doubts, Warning{Code: ClippedRanges, Count: b.cut})
+		}
+	}
+	out.makeGroups()
+	return out
+}
+
+// makeGroups gives each row the group that details are summed by.
+func (r *rows) makeGroups() {
+	ids := make(map[group]int32)
+	for _, p := range r.byProc {
+		for i := range p.list {
+			w := &p.list[i]
+			g := group{OtherPhase, InIteration}
+			switch w.kind {
+			case rowRange:
+				g = group{w.path, InRange}
+			case rowPhase:
+				g = group{w.path, InIteration}
+			}
+			id, ok := ids[g]
+			if !ok {
+				id = int32(len(r.groups))
+				ids[g] = id
+				r.groups = append(r.groups, g)
+			}
+			w.group = id
+		}
+	}
 }
 
 // A rowBuilder makes the rows of a process.
@@ -49,8 +156,10 @@ type iterSpan struct {
 //  3. Any other range is a row if no other range than one that holds iterations is around it; else it counts for that one.
 //  4. Each iteration that has phases gets a row for the rest, with the gaps between its top-level phases as calls.
 type rowBuilder struct {
-	a      *analysis
-	p      *process
+	ranges *ranges
+	spans  []span
+	of     []int32 // rows.of
+	out    *procRows
 	paths  map[pathKey]string
 	inIter map[string]int32 // rows of the iteration at hand, by path
 	merged map[int32]int32  // rows of operators outside iterations, by name
@@ -63,163 +172,75 @@ type pathKey struct {
 	name   int32
 }
 
-func (a *analysis) buildRows(p *process, members []int32) {
-	b := &rowBuilder{a: a, p: p, paths: make(map[pathKey]string), inIter: make(map[string]int32), merged: make(map[int32]int32)}
-	p.rows, p.calls, p.iters = nil, nil, nil
-	for _, t := range p.threads {
-		switch {
-		case t == p.main && p.inferred:
-			// Operators' ranges are no phases there: they count only outside iterations.
-			own, ops := a.split(t)
-			b.mainThread(own, members)
-			b.otherThread(ops)
-		case t == p.main:
-			b.mainThread(t, members)
-		default:
-			b.otherThread(t)
-		}
-	}
-	sort.SliceStable(p.calls, func(i, j int) bool { return p.calls[i].start < p.calls[j].start })
-	if b.cut > 0 {
-		a.warn(Warning{Code: ClippedRanges, Count: b.cut})
-	}
+func newRowBuilder(r *ranges, of []int32) *rowBuilder {
+	return &rowBuilder{ranges: r, spans: r.spans, of: of, out: &procRows{}, paths: make(map[pathKey]string),
+		inIter: make(map[string]int32), merged: make(map[int32]int32)}
 }
 
-// split parts a thread's ranges into the program's own, with inferred ones, and operators'.
-func (a *analysis) split(t *thread) (own, ops *thread) {
-	own, ops = &thread{tid: t.tid}, &thread{tid: t.tid}
-	for _, id := range t.ranges {
-		if a.spans[id].operator {
-			ops.ranges = append(ops.ranges, id)
+func (b *rowBuilder) process(threads []*thread, its iterations) {
+	for _, t := range threads {
+		switch {
+		case t != its.lead.thread:
+			b.otherThread(t.ranges)
+		case its.lead.inferred:
+			// Operators' ranges are no phases there: they count only outside iterations.
+			own, ops := b.split(t.ranges)
+			b.leadThread(own, its.members)
+			b.otherThread(ops)
+		default:
+			b.leadThread(t.ranges, its.members)
+		}
+	}
+	for i := range b.out.iters {
+		b.out.iters[i].index = its.numbers[i]
+	}
+	calls := b.out.calls
+	slices.SortStableFunc(calls, func(x, y call) int { return cmp.Compare(x.start, y.start) })
+	b.out.byEnd = make([]int32, len(calls))
+	for i := range calls {
+		b.out.byEnd[i] = int32(i)
+	}
+	slices.SortStableFunc(b.out.byEnd, func(i, j int32) int { return cmp.Compare(calls[i].end, calls[j].end) })
+}
+
+// split parts ranges into the program's own, with inferred ones, and operators'.
+func (b *rowBuilder) split(ids []int32) (own, ops []int32) {
+	for _, id := range ids {
+		if b.spans[id].operator {
+			ops = append(ops, id)
 		} else {
-			own.ranges = append(own.ranges, id)
+			own = append(own, id)
 		}
 	}
 	return own, ops
 }
 
-type openRange struct {
-	span int32
-	end  int64 // clipped
-	row  int32
-	wrap bool // holds iterations
-}
-
-func (b *rowBuilder) mainThread(t *thread, members []int32) {
-	a, p := b.a, b.p
-	var open []openRange
-	next := 0 // next member
-	iter := int32(-1)
-	iterEnd := int64(0)
-	for _, id := range t.ranges {
-		s := &a.spans[id]
-		for len(open) > 0 && open[len(open)-1].end <= s.start {
-			open = open[:len(open)-1]
+// otherThread makes rows of the outermost ranges of a thread.
+func (b *rowBuilder) otherThread(ids []int32) {
+	w := walk{spans: b.spans}
+	for _, id := range ids {
+		s := &b.spans[id]
+		w.closeUntil(s.start)
+		r := int32(-1)
+		if h := w.holder(s.start, s.end); h != nil {
+			r = h.row
+		} else {
+			r = b.outer(id, -1)
 		}
-		if iter >= 0 && s.start >= iterEnd {
-			b.finish(iter)
-			iter = -1
-		}
-		holder := func(end int64) *openRange {
-			for k := len(open) - 1; k >= 0; k-- {
-				if open[k].end >= end && open[k].end > s.start {
-					return &open[k]
-				}
-			}
-			return nil
-		}
-		switch {
-		case next < len(members) && members[next] == id:
-			if iter >= 0 {
-				b.finish(iter)
-			}
-			iter, iterEnd = int32(len(p.iters)), s.end
-			r := b.add(row{kind: rowIteration, parent: wrapRow(open), iter: iter, span: id, name: a.names[s.name]})
-			p.iters = append(p.iters, iterSpan{span: id, row: r, other: -1, last: r})
-			b.call(r, s.start, s.end)
-			s.row = r
-			for k := range open {
-				if open[k].wrap {
-					p.rows[open[k].row].contains++
-				}
-			}
-			open = append(open, openRange{span: id, end: s.end, row: r})
-			next++
-		case iter >= 0:
-			end := s.end
-			if end > iterEnd {
-				end = iterEnd
-				if !s.open {
-					b.cut++
-				}
-			}
-			parent := p.iters[iter].row
-			if h := holder(end); h != nil && p.rows[h.row].iter == iter {
-				parent = h.row
-			}
-			s.row = b.phase(parent, iter, id, s.start, end)
-			open = append(open, openRange{span: id, end: end, row: s.row})
-		case next < len(members) && a.spans[members[next]].start >= s.start && a.spans[members[next]].end <= s.end:
-			r := b.add(row{kind: rowRange, parent: wrapRow(open), iter: -1, span: id, name: a.names[s.name], path: a.names[s.name]})
-			b.call(r, s.start, s.end)
-			s.row = r
-			open = append(open, openRange{span: id, end: s.end, row: r, wrap: true})
-		default:
-			// An iteration that another one cut short takes no ranges any more.
-			if h := holder(s.end); h != nil && !h.wrap && p.rows[h.row].iter < 0 {
-				s.row = h.row
-			} else {
-				s.row = b.outer(id, wrapRow(open))
-			}
-			open = append(open, openRange{span: id, end: s.end, row: s.row})
-		}
-	}
-	if iter >= 0 {
-		b.finish(iter)
-	}
-}
-
-// wrapRow is the row of the innermost open range that holds iterations.
-func wrapRow(open []openRange) int32 {
-	for k := len(open) - 1; k >= 0; k-- {
-		if open[k].wrap {
-			return open[k].row
-		}
-	}
-	return -1
-}
-
-func (b *rowBuilder) otherThread(t *thread) {
-	a := b.a
-	var open []openRange
-	for _, id := range t.ranges {
-		s := &a.spans[id]
-		for len(open) > 0 && open[len(open)-1].end <= s.start {
-			open = open[:len(open)-1]
-		}
-		s.row = -1
-		for k := len(open) - 1; k >= 0; k-- {
-			if open[k].end >= s.end && open[k].end > s.start {
-				s.row = open[k].row
-				break
-			}
-		}
-		if s.row < 0 {
-			s.row = b.outer(id, -1)
-		}
-		open = append(open, openRange{span: id, end: s.end, row: s.row})
+		b.of[id] = r
+		w.open = append(w.open, openRange{end: s.end, row: r})
 	}
 }
 
 // outer makes the row of an outermost range; operators share one row a name, for they come by the thousand.
 func (b *rowBuilder) outer(id, parent int32) int32 {
-	s := &b.a.spans[id]
+	s := &b.spans[id]
 	r, ok := int32(0), false
 	if s.operator {
 		r, ok = b.merged[s.name]
 	}
 	if !ok {
-		name := b.a.names[s.name]
+		name := b.ranges.names[s.name]
 		r = b.add(row{kind: rowRange, parent: parent, iter: -1, span: id, name: name, path: name, merged: s.operator})
 		if s.operator {
 			b.merged[s.name] = r
@@ -229,14 +250,14 @@ func (b *rowBuilder) outer(id, parent int32) int32 {
 	return r
 }
 
+// phase makes or finds the row of a range inside an iteration.
 func (b *rowBuilder) phase(parent, iter, id int32, start, end int64) int32 {
-	p, a := b.p, b.a
-	s := &a.spans[id]
-	up := &p.rows[parent]
+	s, up := &b.spans[id], &b.out.list[parent]
+	name := b.ranges.names[s.name]
 	k := pathKey{up.path, s.name}
 	path, ok := b.paths[k]
 	if !ok {
-		path = a.names[s.name]
+		path = name
 		if up.path != "" {
 			path = up.path + "/" + path
 		}
@@ -245,9 +266,9 @@ func (b *rowBuilder) phase(parent, iter, id int32, start, end int64) int32 {
 	depth := up.depth + 1
 	r, ok := b.inIter[path]
 	if !ok {
-		r = b.add(row{kind: rowPhase, parent: parent, iter: iter, depth: depth, span: id, path: path, name: a.names[s.name]})
+		r = b.add(row{kind: rowPhase, parent: parent, iter: iter, depth: depth, span: id, path: path, name: name})
 		b.inIter[path] = r
-		p.iters[iter].last = r
+		b.out.iters[iter].last = r
 	}
 	if depth == 1 {
 		b.tops = append(b.tops, call{r, start, end})
@@ -256,36 +277,12 @@ func (b *rowBuilder) phase(parent, iter, id int32, start, end int64) int32 {
 	return r
 }
 
-// finish gives the iteration its row for the rest.
-func (b *rowBuilder) finish(iter int32) {
-	p := b.p
-	it := &p.iters[iter]
-	s := &b.a.spans[it.span]
-	if len(b.tops) > 0 {
-		it.other = b.add(row{kind: rowOther, parent: it.row, iter: iter, depth: 1, span: -1, path: OtherPhase, name: OtherPhase})
-		it.last = it.other
-		s.row = it.other
-		at := s.start
-		for _, c := range b.tops { // by start, as they were opened
-			if c.start > at {
-				b.call(it.other, at, c.start)
-			}
-			at = max(at, c.end)
-		}
-		if at < s.end {
-			b.call(it.other, at, s.end)
-		}
-	}
-	b.tops = b.tops[:0]
-	clear(b.inIter)
-}
-
 func (b *rowBuilder) add(r row) int32 {
-	b.p.rows = append(b.p.rows, r)
-	return int32(len(b.p.rows) - 1)
+	b.out.list = append(b.out.list, r)
+	return int32(len(b.out.list) - 1)
 }
 
 func (b *rowBuilder) call(r int32, start, end int64) {
-	b.p.calls = append(b.p.calls, call{r, start, end})
-	b.p.rows[r].calls++
+	b.out.calls = append(b.out.calls, call{r, start, end})
+	b.out.list[r].calls++
 }

@@ -9,23 +9,21 @@ import (
 
 // tensors says what a track's tensors hold, by the snapshot that belongs to it or, where the program has no caching
 // allocator, by the driver's blocks; nil where neither tells.
-func (a *analysis) tensors(out *Track, t *track) *tensor.Memory {
-	switch {
-	case t.snapshot != nil:
-		return tensor.FromSnapshot(t.snapshot, a.rep.Source.StartUTC, a.program(out, t), a.driver(t))
-	case a.keepBlocks && uncached(out) && len(t.blocks) > 0:
-		return tensor.FromDriver(a.program(out, t), a.driver(t), out.Total.Memory.PeakAt)
+func (as *assembler) tensors(t *trackUse, out *Track) *tensor.Memory {
+	d := as.snapshot[t.trackKey]
+	if d == nil && !(as.uses.keepBlocks && uncached(out) && len(t.memory.blocks) > 0) {
+		return nil
 	}
-	return nil
-}
-
-// program is what is known of the program that a track is of.
-func (a *analysis) program(out *Track, t *track) *tensor.Program {
-	p := &tensor.Program{Timeline: a.timeline(t.proc), Iterations: len(out.Iterations), Steady: out.steady(), Begin: Never}
-	if a.timed {
-		p.Begin = a.firstTime
+	program := &tensor.Program{Timeline: newTimeline(as.aligned, as.rows, t.proc), Iterations: len(out.Iterations),
+		Steady: out.steady(), Begin: Never}
+	if as.time.any {
+		program.Begin = as.time.first
 	}
-	return p
+	driver := newDriverBlocks(as.src, as.aligned, as.rows, t)
+	if d == nil {
+		return tensor.FromDriver(program, driver, out.Total.Memory.PeakAt)
+	}
+	return tensor.FromSnapshot(d.match, as.src.db.Meta().StartUTC, program, driver)
 }
 
 // steady are the steady iterations.
@@ -41,15 +39,15 @@ func (t *Track) steady() []tensor.Stretch {
 
 // stayed sums the driver's blocks of a track's device level that stay. Static memory goes with its module and is left
 // out.
-func (a *analysis) stayed(out *Track, t *track) []tensor.Stayed {
+func (as *assembler) stayed(t *trackUse, out *Track) []tensor.Stayed {
 	s := tensor.NewStay(out.steady())
-	for i := range t.blocks {
-		b := &t.blocks[i]
+	for i := range t.memory.blocks {
+		b := &t.memory.blocks[i]
 		if b.kind != nsysdb.KindDevice && b.kind != nsysdb.KindArray {
 			continue
 		}
 		s.Add(b.start, b.end, b.bytes, func() (string, string) {
-			_, path := a.where(t.proc, b.born)
+			_, path := as.rows.where(t.proc, b.born)
 			return path, ""
 		})
 	}
@@ -58,18 +56,21 @@ func (a *analysis) stayed(out *Track, t *track) []tensor.Stayed {
 
 // driverBlocks are the blocks of a track, as package tensor wants to see them.
 type driverBlocks struct {
-	a    *analysis
-	t    *track
-	call func(corr int64) string
+	rows   *rows
+	proc   *process
+	blocks []rawBlock
+	call   func(corr int64) string
 }
 
-func (a *analysis) driver(t *track) *driverBlocks { return &driverBlocks{a, t, a.callNames(t.proc)} }
+func newDriverBlocks(src *source, a *alignment, r *rows, t *trackUse) *driverBlocks {
+	return &driverBlocks{r, t.proc, t.memory.blocks, a.calls.callNames(src.db, t.proc)}
+}
 
 // Blocks are those of device memory.
 func (d *driverBlocks) Blocks() iter.Seq2[int, tensor.DriverBlock] {
 	return func(yield func(int, tensor.DriverBlock) bool) {
-		for i := range d.t.blocks {
-			b := &d.t.blocks[i]
+		for i := range d.blocks {
+			b := &d.blocks[i]
 			if b.kind != nsysdb.KindDevice && b.kind != nsysdb.KindDeviceStatic {
 				continue
 			}
@@ -83,14 +84,14 @@ func (d *driverBlocks) Blocks() iter.Seq2[int, tensor.DriverBlock] {
 
 // Born says where the program was when it got a block, and by which call.
 func (d *driverBlocks) Born(block int) (call string, iteration int, phase string) {
-	b := &d.t.blocks[block]
-	iteration, phase = d.a.where(d.t.proc, b.born)
+	b := &d.blocks[block]
+	iteration, phase = d.rows.where(d.proc, b.born)
 	return d.call(b.bornCorr), iteration, phase
 }
 
 // Died says where it was when it gave a block back.
 func (d *driverBlocks) Died(block int) (iteration int, phase string) {
-	return d.a.where(d.t.proc, d.t.blocks[block].died)
+	return d.rows.where(d.proc, d.blocks[block].died)
 }
 
 // uncached says that the driver's blocks are the tensors themselves: in most steady iterations the program allocates

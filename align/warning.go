@@ -44,33 +44,3 @@ type Unseen struct {
 	PID   int64
 	Calls int64 // cuMemCreate and alike; never 0
 }
-
-// recording says how the recording went, once all tables are read.
-func (a *analysis) recording() Recording {
-	db, meta := a.db, a.db.Meta()
-	out := Recording{File: db.Warnings(), Diagnostics: meta.Diagnostics, MemoryEvents: a.memoryRows,
-		MemoryKinds: db.Has(nsysdb.MemoryUsage, nsysdb.MemKind),
-		WholeGraphs: meta.GraphMode == "Graph" && !db.Missing(nsysdb.GraphTrace) && db.Rows(nsysdb.GraphTrace) > 0}
-	for _, n := range a.launches {
-		out.Launches += n
-	}
-	for _, p := range a.procs {
-		if int(p.index) < len(a.vmm) && a.vmm[p.index] > 0 && !p.showsVMM() {
-			out.Unseen = append(out.Unseen, Unseen{PID: p.pid, Calls: a.vmm[p.index]})
-		}
-	}
-	return out
-}
-
-// showsVMM says that a process has memory events at all through which virtual memory could show; exports of 2023.4 and
-// later write rows for it (observed), older ones may not.
-func (p *process) showsVMM() bool {
-	for _, t := range p.tracks {
-		for _, l := range t.levels {
-			if l.vmm {
-				return true
-			}
-		}
-	}
-	return false
-}

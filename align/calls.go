@@ -1,0 +1,364 @@
+package align
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+
+	"nsysmem/nsysdb"
+)
+
+// calls are the API calls of a report, joined to ranges and summed.
+type calls struct {
+	use      []APIUse              // by span, then by process.index for calls without one
+	launches []int64               // calls that launch work, likewise
+	launched []int64               // those of a whole process, by process.index
+	seen     []bool                // by process.index: it has API calls
+	vmm      []int64               // cuMemCreate and alike, by process.index
+	failed   []failedCall          // in time order
+	failedAt [][]int64             // ns; starts of those, by process.index
+	names    [][]map[int64]int32   // nameId of allocating and freeing calls by correlation id: by process.index, then part; empty unless wanted
+	stats    map[callKey]*CallStat // without names; nil unless Options.Kernels
+	time     stretch
+}
+
+// A callKey is one function in one range.
+type callKey struct {
+	span int32 // or -1 less process.index
+	name int64 // nameId
+}
+
+// A failedCall is a call that was to allocate, and got an error.
+type failedCall struct {
+	proc     *process
+	at       place
+	time     int64 // ns
+	duration int64 // ns
+	tid      int64 // globalTid
+	name     int64 // nameId
+	ret      int64
+	class    callClass
+}
+
+// Parts of the table of API calls are read at once where it has many rows: more parts than this cost more memory than they
+// save time.
+const (
+	maxParts   = 8
+	wholeCalls = 1 << 16 // rows below which the table is read in one part
+)
+
+// readCalls joins every API call to the range that was open, on its thread or on the lead, and keeps that place by
+// correlation id. Parts of the table are read at once; each keeps its own sums, added up in the end.
+func readCalls(ctx context.Context, src *source, r *ranges, leads []lead) (*calls, *places, error) {
+	parts := make([]*callPart, 1)
+	if src.db.Rows(nsysdb.API) >= wholeCalls {
+		parts = make([]*callPart, min(runtime.GOMAXPROCS(0), maxParts))
+	}
+	for i := range parts {
+		parts[i] = newCallPart(src, &joiner{src, r, leads})
+	}
+	if !src.db.Missing(nsysdb.API) {
+		scan := nsysdb.Scan{Table: nsysdb.API, Parts: len(parts), Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID,
+			nsysdb.End, nsysdb.CorrelationID, nsysdb.NameID, nsysdb.ReturnValue}}
+		told := src.progress("API calls", nsysdb.API)
+		err := src.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
+			parts[b.Part].add(b)
+			told.add(b.Rows)
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	c, at := addParts(src, r, parts)
+	return c, at, nil
+}
+
+// A callPart is what one goroutine makes of its part of the API calls.
+type callPart struct {
+	src     *source
+	joiner  *joiner
+	columns columns
+	spans   int // number of spans
+
+	threads map[int64]*callThread
+	last    *callThread
+	before  *callThread         // the one before last: two threads take turns
+	classes []uint8             // by nameId: class + 1; 0 where not yet known
+	far     map[int64]callClass // of ids too high for that
+
+	corr     map[*process]*corrMap
+	names    map[*process]map[int64]int32
+	use      []APIUse
+	launches []int64
+	failed   []failedCall
+	stats    map[callKey]*CallStat
+	time     stretch
+	vmm      map[*process]int64
+}
+
+// A callThread is a thread with where the calls of its process go.
+type callThread struct {
+	joinedThread
+	corr  *corrMap
+	names map[int64]int32
+}
+
+// nearIDs is the number of nameIds whose class is kept in a plain list.
+const nearIDs = 1 << 16
+
+func newCallPart(src *source, j *joiner) *callPart {
+	n := len(j.ranges.spans)
+	p := &callPart{src: src, joiner: j, spans: n, threads: make(map[int64]*callThread),
+		classes: make([]uint8, nearIDs), far: make(map[int64]callClass),
+		corr: make(map[*process]*corrMap), names: make(map[*process]map[int64]int32), vmm: make(map[*process]int64),
+		use: make([]APIUse, n+maxProcs), launches: make([]int64, n+maxProcs)}
+	if src.opts.Kernels {
+		p.stats = make(map[callKey]*CallStat)
+	}
+	return p
+}
+
+// add takes in a batch of calls. This is the longest loop of all.
+func (p *callPart) add(b *nsysdb.Batch) {
+	if !hasColumns(b, 0, 1) {
+		return
+	}
+	start, tid := b.Cols[0], b.Cols[1]
+	end, corr := p.columns.of(b, 2, nsysdb.Null), p.columns.of(b, 3, 0)
+	ret, named := p.columns.of(b, 5, 0), hasColumns(b, 4)
+	first, last := int64(maxTime), int64(-maxTime)
+	for i := range b.Rows {
+		if start[i] == nsysdb.Null || tid[i] == nsysdb.Null {
+			continue // neither time nor thread can be guessed
+		}
+		t := p.last
+		if t == nil || t.tid != tid[i] {
+			t = p.thread(tid[i])
+		}
+		at := t.place(start[i])
+		slot := int(at.span())
+		if slot < 0 {
+			slot = p.spans + int(t.proc.index)
+		}
+		if corr[i] > 0 {
+			t.corr.set(corr[i], int32(at))
+		}
+		p.use[slot].Calls++
+		until := max(start[i], end[i])
+		first, last = min(first, start[i]), max(last, until)
+		if !named {
+			continue
+		}
+		name := b.Cols[4][i]
+		if p.stats != nil {
+			p.count(at.span(), t.proc, name, until-start[i], ret[i] > 0)
+		}
+		switch class := p.class(name); class {
+		case classOther:
+		case classLaunch:
+			p.launches[slot]++
+		case classSync:
+			p.use[slot].SyncNS += until - start[i]
+		default:
+			p.memory(t, slot, failedCall{t.proc, at, start[i], until - start[i], tid[i], name, ret[i], class})
+			if p.src.wantsBlocks() {
+				t.names[corr[i]] = int32(name)
+			}
+		}
+	}
+	if first <= last {
+		p.time.add(first, last)
+	}
+}
+
+// memory takes in a call that is to allocate or to free.
+func (p *callPart) memory(t *callThread, slot int, c failedCall) {
+	if c.class == classFree {
+		p.use[slot].FreeNS += c.duration
+		return
+	}
+	p.use[slot].AllocNS += c.duration
+	if failed(c.class, c.ret) {
+		p.failed = append(p.failed, c)
+	}
+	if c.class == classAllocVMM {
+		p.vmm[t.proc]++
+	}
+}
+
+// count sums calls by function.
+func (p *callPart) count(span int32, proc *process, name, ns int64, failed bool) {
+	k := callKey{span, name}
+	if span < 0 {
+		k.span = -1 - proc.index
+	}
+	s := p.stats[k]
+	if s == nil {
+		s = &CallStat{}
+		p.stats[k] = s
+	}
+	one := CallStat{Count: 1, NS: ns, MaxNS: ns}
+	if failed {
+		one.Failed = 1
+	}
+	s.add(&one)
+}
+
+func (s *CallStat) add(o *CallStat) {
+	s.Count, s.NS, s.Failed, s.MaxNS = s.Count+o.Count, s.NS+o.NS, s.Failed+o.Failed, max(s.MaxNS, o.MaxNS)
+}
+
+func (p *callPart) thread(tid int64) *callThread {
+	if t := p.before; t != nil && t.tid == tid {
+		p.last, p.before = t, p.last
+		return t
+	}
+	t := p.threads[tid]
+	if t == nil {
+		t = &callThread{joinedThread: p.joiner.thread(tid)}
+		if p.corr[t.proc] == nil {
+			p.corr[t.proc] = &corrMap{}
+			p.names[t.proc] = make(map[int64]int32)
+		}
+		t.corr, t.names = p.corr[t.proc], p.names[t.proc]
+		p.threads[tid] = t
+	}
+	p.last, p.before = t, p.last
+	return t
+}
+
+// class is the class of a function. Each part keeps its own, so that none waits for another.
+func (p *callPart) class(name int64) callClass {
+	near := uint64(name) < uint64(len(p.classes))
+	if near && p.classes[name] > 0 {
+		return callClass(p.classes[name] - 1)
+	}
+	c, ok := p.far[name]
+	if !ok {
+		c = classify(p.src.db.String(name))
+		if near {
+			p.classes[name] = uint8(c) + 1
+		} else {
+			p.far[name] = c
+		}
+	}
+	return c
+}
+
+// addParts adds up the parts.
+func addParts(src *source, r *ranges, parts []*callPart) (*calls, *places) {
+	procs := src.processes.all()
+	n := len(procs)
+	c := &calls{use: parts[0].use, launches: parts[0].launches, launched: make([]int64, n), seen: make([]bool, n),
+		vmm: make([]int64, n), failedAt: make([][]int64, n), names: make([][]map[int64]int32, n), stats: parts[0].stats}
+	at := &places{byProc: make([][]*corrMap, n)}
+	for k, w := range parts {
+		if k > 0 {
+			c.addSums(w)
+		}
+		for p, m := range w.corr {
+			m.finish()
+			at.byProc[p.index] = append(at.byProc[p.index], m)
+			c.names[p.index] = append(c.names[p.index], w.names[p])
+			c.seen[p.index] = true
+		}
+		for p, v := range w.vmm {
+			c.vmm[p.index] += v
+		}
+		c.failed = append(c.failed, w.failed...)
+		c.time = c.time.with(w.time)
+	}
+	slices.SortFunc(c.failed, func(x, y failedCall) int {
+		return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.tid, y.tid), cmp.Compare(x.duration, y.duration),
+			cmp.Compare(x.name, y.name), cmp.Compare(x.ret, y.ret))
+	})
+	for i := range c.failed {
+		p := c.failed[i].proc.index
+		c.failedAt[p] = append(c.failedAt[p], c.failed[i].time)
+	}
+	for i, v := range c.launches[:len(r.spans)] {
+		c.launched[r.spans[i].proc] += v
+	}
+	for i := range c.launched {
+		c.launched[i] += c.launches[len(r.spans)+i]
+	}
+	return c, at
+}
+
+// addSums adds the sums of another part.
+func (c *calls) addSums(w *callPart) {
+	for i := range w.use {
+		c.use[i].add(&w.use[i])
+		c.launches[i] += w.launches[i]
+	}
+	for key, s := range w.stats {
+		if t := c.stats[key]; t != nil {
+			t.add(s)
+		} else {
+			c.stats[key] = s
+		}
+	}
+}
+
+// outside is what a process's calls without a range come to.
+func (c *calls) outside(r *ranges, p *process) *APIUse { return &c.use[len(r.spans)+int(p.index)] }
+
+// launchesWithin are the launches within each span of a process, those of the spans inside it too. A span that overlaps
+// another without lying inside it does not count for it.
+func (c *calls) launchesWithin(r *ranges, p *process) []int64 {
+	within := slices.Clone(c.launches[:len(r.spans)])
+	for _, t := range at(r.byProc, p) {
+		parent := make([]int32, len(t.ranges)) // by place in t.ranges
+		walk := stack{spans: r.spans}
+		for i, id := range t.ranges {
+			s := &r.spans[id]
+			walk.at(s.start)
+			parent[i] = -1
+			for k := len(walk.open) - 1; k >= 0; k-- {
+				if r.spans[walk.open[k]].end >= s.end {
+					parent[i] = walk.open[k]
+					break
+				}
+			}
+			walk.open = append(walk.open, id)
+		}
+		for i, id := range slices.Backward(t.ranges) {
+			if parent[i] >= 0 {
+				within[parent[i]] += within[id]
+			}
+		}
+	}
+	return within
+}
+
+// callNames gives the name of the allocating or freeing call of a process by correlation id; empty where it is not known.
+func (c *calls) callNames(db *nsysdb.DB, p *process) func(corr int64) string {
+	known := make(map[int32]string)
+	return func(corr int64) string {
+		if corr <= 0 {
+			return ""
+		}
+		for _, m := range at(c.names, p) {
+			id, ok := m[corr]
+			if !ok {
+				continue
+			}
+			name, ok := known[id]
+			if !ok {
+				name = callName(db.String(int64(id)))
+				known[id] = name
+			}
+			return name
+		}
+		return ""
+	}
+}
+
+func (u *APIUse) add(v *APIUse) {
+	u.Calls += v.Calls
+	u.AllocNS += v.AllocNS
+	u.FreeNS += v.FreeNS
+	u.SyncNS += v.SyncNS
+}

@@ -1,0 +1,151 @@
+package align
+
+import (
+	"context"
+	"slices"
+
+	"nsysmem/nsysdb"
+)
+
+// copySums are the copies and memsets of all tracks.
+type copySums struct {
+	tracks map[trackKey]*copySum
+	time   stretch
+}
+
+// A copySum is those of a track, by row.
+type copySum struct {
+	use    []copyUse // by row, inclusive; the last is for those without a row
+	total  copyUse
+	copies map[statKey]*CopyStat // without path; nil unless Options.Kernels
+}
+
+// A copyUse is the copies and memsets of a row, as GPUUse has them.
+type copyUse struct {
+	copies, ns, h2d, d2h, d2d      int64
+	memsets, memsetBytes, memsetNS int64
+}
+
+// memset is the work.what of memsets.
+const memset = -1
+
+// add counts one copy or memset.
+func (u *copyUse) add(w *work) {
+	d := w.end - w.start
+	if w.what < 0 {
+		u.memsets++
+		u.memsetBytes += w.bytes
+		u.memsetNS += d
+		return
+	}
+	u.copies++
+	u.ns += d
+	switch w.what {
+	case nsysdb.CopyHtoD, nsysdb.CopyHtoA, nsysdb.CopyUMHtoD:
+		u.h2d += w.bytes
+	case nsysdb.CopyDtoH, nsysdb.CopyAtoH, nsysdb.CopyUMDtoH:
+		u.d2h += w.bytes
+	case nsysdb.CopyDtoD, nsysdb.CopyPtoP, nsysdb.CopyAtoA, nsysdb.CopyAtoD, nsysdb.CopyDtoA, nsysdb.CopyUMDtoD:
+		u.d2d += w.bytes
+	}
+}
+
+// setCopies fills what a use has of copies and memsets.
+func (u *GPUUse) setCopies(v *copyUse) {
+	u.Copies, u.MemcpyNS, u.H2D, u.D2H, u.D2D = v.copies, v.ns, v.h2d, v.d2h, v.d2d
+	u.Memsets, u.MemsetBytes, u.MemsetNS = v.memsets, v.memsetBytes, v.memsetNS
+}
+
+// readCopies attributes copies and memsets; their order does not matter.
+func readCopies(ctx context.Context, src *source, r *rows, at *places) (*copySums, error) {
+	c := &copyCounter{src: src, rows: r, places: at.reader(), copySums: copySums{tracks: make(map[trackKey]*copySum)}}
+	columns := slices.Concat(workColumns, []nsysdb.Column{nsysdb.CopyKind, nsysdb.Bytes})
+	err := c.read(ctx, nsysdb.Scan{Table: nsysdb.Memcpy, Columns: columns}, nsysdb.CopyUnknown)
+	if err == nil {
+		err = c.read(ctx, nsysdb.Scan{Table: nsysdb.Memset, Columns: columns}, memset)
+	}
+	return &c.copySums, err
+}
+
+// A copyCounter counts copies and memsets as they come.
+type copyCounter struct {
+	copySums
+	src    *source
+	rows   *rows
+	places *places
+
+	// What was looked up last: the next copy mostly is of the same track.
+	track *copySum
+	key   trackKey
+	gpid  int64
+}
+
+// read reads a table; what stands for the kind of copy where it has none.
+func (c *copyCounter) read(ctx context.Context, scan nsysdb.Scan, what int64) error {
+	if c.src.db.Missing(scan.Table) {
+		return nil
+	}
+	var columns columns
+	return c.src.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
+		return eachWork(b, &columns, what, func(w *work) error {
+			c.add(w)
+			return nil
+		})
+	})
+}
+
+func (c *copyCounter) add(w *work) {
+	if c.track == nil || c.gpid != w.gpid || c.key.device != w.device {
+		c.gpid, c.key = w.gpid, trackKey{c.src.processes.of(w.gpid), w.device}
+		c.track = c.tracks[c.key]
+		if c.track == nil {
+			c.track = &copySum{use: make([]copyUse, len(c.rows.proc(c.key.proc).list)+1)}
+			if c.src.opts.Kernels {
+				c.track.copies = make(map[statKey]*CopyStat)
+			}
+			c.tracks[c.key] = c.track
+		}
+	}
+	p, g := c.key.proc, c.track
+	at, _ := c.places.of(p, w.corr)
+	r := c.rows.row(at)
+	c.time.add(w.start, w.end)
+	g.total.add(w)
+	if g.copies != nil {
+		g.count(c.rows.group(p, r), w)
+	}
+	if r < 0 {
+		g.use[len(g.use)-1].add(w)
+	}
+	for list := c.rows.proc(p).list; r >= 0; r = list[r].parent {
+		g.use[r].add(w)
+	}
+}
+
+// count sums copies by direction.
+func (g *copySum) count(group int32, w *work) {
+	key := statKey{group, w.what}
+	s := g.copies[key]
+	if s == nil {
+		s = &CopyStat{Kind: copyName(w.what)}
+		g.copies[key] = s
+	}
+	s.Count++
+	s.Bytes += w.bytes
+	s.NS += w.end - w.start
+}
+
+// copyNames are the directions, by the export's numbers.
+var copyNames = []string{"unknown", "host to device", "device to host", "host to array", "array to host", "array to array",
+	"array to device", "device to array", "device to device", "host to host", "peer to peer",
+	"managed, host to device", "managed, device to host", "managed, device to device"}
+
+func copyName(kind int64) string {
+	switch {
+	case kind < 0:
+		return "memset"
+	case kind < int64(len(copyNames)):
+		return copyNames[kind]
+	}
+	return copyNames[0]
+}

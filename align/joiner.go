@@ -1,0 +1,132 @@
+package align
+
+// Ways in which an event came to its range, as the low bits of a place.
+const (
+	wayNone  = 0
+	waySame  = 1 // on its own thread
+	wayOther = 2 // on the thread that carries the iterations
+)
+
+// A place is where an event belongs: its range and the way it came there.
+type place int32
+
+// nowhere is the place of what belongs to no range.
+const nowhere = place(wayNone)
+
+func placeOf(span int32, way place) place { return place(span+1)<<2 | way }
+
+// span is the index of the range; -1 for none.
+func (p place) span() int32 { return int32(p>>2) - 1 }
+
+func (p place) way() place { return p & 3 }
+
+// places are the places of all API calls, by process and correlation id. They are the largest thing that is kept of the
+// calls, and of use only until events are joined.
+type places struct {
+	byProc [][]*corrMap // by process.index: one for each part of the table that has calls of it
+}
+
+// reader gives one goroutine its own view.
+func (p *places) reader() *places {
+	out := &places{byProc: make([][]*corrMap, len(p.byProc))}
+	for i, ms := range p.byProc {
+		for _, m := range ms {
+			out.byProc[i] = append(out.byProc[i], m.reader())
+		}
+	}
+	return out
+}
+
+// of is the place of a call of a process; false where the call is not in the report.
+func (p *places) of(proc *process, corr int64) (place, bool) {
+	if corr <= 0 || int(proc.index) >= len(p.byProc) {
+		return nowhere, false
+	}
+	for _, m := range p.byProc[proc.index] {
+		if v, ok := m.get(corr); ok {
+			return place(v), true
+		}
+	}
+	return nowhere, false
+}
+
+// A lead is the thread that carries a process's iterations: work of threads without a range goes to the range open there.
+type lead struct {
+	thread   *thread // nil for none
+	segs     []seg   // innermost ranges there, as other threads' work and inferred phases go by them
+	inferred bool    // iterations or phases there are inferred: operators' ranges give way to them
+}
+
+// A joiner joins moments of threads to ranges.
+type joiner struct {
+	src    *source
+	ranges *ranges
+	leads  []lead // by process.index
+}
+
+// A joinedThread is a thread as moments are joined on it; times are to rise mostly.
+type joinedThread struct {
+	tid     int64
+	proc    *process
+	spans   []span
+	own     cursor // innermost ranges of the thread itself
+	main    cursor // those of the lead
+	isMain  bool   // it is the lead
+	helper  bool
+	infers  bool // lead.inferred
+	through bool // Options.Through
+}
+
+func (j *joiner) thread(tid int64) joinedThread {
+	p := j.src.processes.of(tid)
+	lead := at(j.leads, p)
+	t := joinedThread{tid: tid, proc: p, spans: j.ranges.spans, helper: helperThread.MatchString(j.src.threadNames[tid]),
+		infers: lead.inferred, through: j.src.opts.Through}
+	if own := j.ranges.thread(p, tid); own != nil {
+		t.own = newCursor(own.segs)
+		t.isMain = own == lead.thread
+	}
+	if t.isMain && t.infers || !t.isMain && !j.src.opts.SameThread {
+		t.main = newCursor(lead.segs)
+	}
+	return t
+}
+
+// place joins a moment of a thread to a range.
+//
+//  1. The innermost range open on the thread itself. With Options.Through, an operator's or library's range on a thread
+//     that does not carry the iterations gives way to what the lead is in, so that a phase holds all the work of its
+//     backward thread.
+//  2. Else the innermost range open on the lead of the process, unless the thread is a helper.
+//  3. Else none.
+//
+// Where phases are inferred, they lie on the lead as ranges would, and operators' ranges give way to them there too.
+func (t *joinedThread) place(time int64) place {
+	own := t.own.at(time)
+	if t.isMain {
+		if t.infers {
+			if m := t.main.at(time); m >= 0 {
+				return placeOf(m, waySame)
+			}
+		}
+		if own >= 0 {
+			return placeOf(own, waySame)
+		}
+		return nowhere
+	}
+	if own >= 0 && (!(t.through || t.infers) || t.helper || !t.spans[own].operator) {
+		return placeOf(own, waySame)
+	}
+	if !t.helper {
+		if m := t.main.at(time); m >= 0 {
+			if own >= 0 && !t.through {
+				return placeOf(m, waySame)
+			}
+			return placeOf(m, wayOther)
+		}
+	}
+	if own >= 0 {
+		return placeOf(own, waySame)
+	}
+	return nowhere
+}

@@ -1,0 +1,229 @@
+package align
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"nsysmem/nsysdb"
+)
+
+// kernelSums are the kernels and whole graphs of all tracks.
+type kernelSums struct {
+	tracks map[trackKey]*kernelSum
+	time   stretch
+}
+
+// A kernelSum is those of a track, by row.
+type kernelSum struct {
+	proc    *process
+	rows    *procRows
+	use     []kernelUse // by row, inclusive; the last is for work without a row
+	total   kernelUse
+	attr    Attribution
+	aside   int64                   // kernels in operators' and libraries' ranges of other threads than the lead
+	kernels map[statKey]*KernelStat // without path and name; nil unless Options.Kernels
+	last    int64                   // ns; start of the last one, to see whether they are in order
+}
+
+// A kernelUse is the kernels and whole graphs of a row. A report may have a million rows, so that it is no larger than it
+// must be.
+type kernelUse struct {
+	kernels, ns     int64
+	graphs, graphNS int64
+	busy, until     int64 // until: end of the last stretch counted as busy
+}
+
+// add counts work that does not start before what was counted already.
+func (u *kernelUse) add(w *work) {
+	d := w.end - w.start
+	if w.graph {
+		u.graphs++
+		u.graphNS += d
+	} else {
+		u.kernels++
+		u.ns += d
+	}
+	if start := max(w.start, u.until); w.end > start {
+		u.busy += w.end - start
+		u.until = w.end
+	}
+}
+
+// setKernels fills what a use has of kernels.
+func (u *GPUUse) setKernels(v *kernelUse) {
+	u.Kernels, u.KernelNS, u.BusyNS, u.Graphs, u.GraphNS = v.kernels, v.ns, v.busy, v.graphs, v.graphNS
+}
+
+// readKernels attributes kernels and whole graphs. They are counted in the order of their start, so that the time in
+// which any of them ran is a running union.
+func readKernels(ctx context.Context, src *source, a *alignment, r *rows, at *places) (*kernelSums, error) {
+	graphs, err := readGraphs(ctx, src.db)
+	if err != nil {
+		return nil, err
+	}
+	return ordered(func(sorted bool) (*kernelSums, error) {
+		k := &kernelCounter{src: src, a: a, rows: r, places: at.reader(), graphs: graphs,
+			kernelSums: kernelSums{tracks: make(map[trackKey]*kernelSum)}}
+		return k.read(ctx, sorted)
+	})
+}
+
+// readGraphs reads the launches of graphs that were traced whole, by start; there are few.
+func readGraphs(ctx context.Context, db *nsysdb.DB) ([]work, error) {
+	if db.Missing(nsysdb.GraphTrace) {
+		return nil, nil
+	}
+	var out []work
+	var columns columns
+	err := db.Scan(ctx, nsysdb.Scan{Table: nsysdb.GraphTrace, Columns: workColumns}, func(b *nsysdb.Batch) error {
+		return eachWork(b, &columns, -1, func(w *work) error {
+			w.graph = true
+			out = append(out, *w)
+			return nil
+		})
+	})
+	slices.SortStableFunc(out, func(x, y work) int {
+		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.corr, y.corr))
+	})
+	return out, err
+}
+
+// A kernelCounter counts kernels and graphs as they come.
+type kernelCounter struct {
+	kernelSums
+	src    *source
+	a      *alignment
+	rows   *rows
+	places *places
+	graphs []work // not yet met, by start
+
+	// What was looked up last: the next kernel mostly is of the same track.
+	track     *kernelSum
+	gpid, dev int64
+}
+
+func (k *kernelCounter) read(ctx context.Context, sorted bool) (*kernelSums, error) {
+	if !k.src.db.Missing(nsysdb.Kernel) {
+		scan := nsysdb.Scan{Table: nsysdb.Kernel, Columns: workColumns, Sorted: sorted}
+		if k.src.opts.Kernels {
+			scan.Columns = append(slices.Clip(workColumns), nsysdb.NameID)
+		}
+		told := k.src.progress("kernels", nsysdb.Kernel)
+		var columns columns
+		err := k.src.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
+			told.add(b.Rows)
+			return eachWork(b, &columns, -1, k.kernel)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &k.kernelSums, k.graphsUntil(maxTime)
+}
+
+// kernel counts a kernel, after the graphs that start no later.
+func (k *kernelCounter) kernel(w *work) error {
+	if err := k.graphsUntil(w.start); err != nil {
+		return err
+	}
+	return k.add(w)
+}
+
+func (k *kernelCounter) graphsUntil(t int64) error {
+	for ; len(k.graphs) > 0 && k.graphs[0].start <= t; k.graphs = k.graphs[1:] {
+		if err := k.add(&k.graphs[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add counts work for its row and those above, and for the track.
+func (k *kernelCounter) add(w *work) error {
+	g := k.trackOf(w)
+	k.time.add(w.start, w.end)
+	if w.start < g.last {
+		return errUnordered
+	}
+	g.last = w.start
+	at, launched := k.places.of(g.proc, w.corr)
+	if !w.graph {
+		k.attribute(g, at, launched)
+	}
+	r := k.rows.row(at)
+	g.total.add(w)
+	if g.kernels != nil {
+		g.count(k.rows.group(g.proc, r), w)
+	}
+	if r < 0 {
+		g.use[len(g.use)-1].add(w)
+	}
+	for ; r >= 0; r = g.rows.list[r].parent {
+		g.use[r].add(w)
+	}
+	return nil
+}
+
+// trackOf is the sum of the track of a kernel, made when first met.
+func (k *kernelCounter) trackOf(w *work) *kernelSum {
+	if k.track != nil && k.gpid == w.gpid && k.dev == w.device {
+		return k.track
+	}
+	p := k.src.processes.of(w.gpid)
+	key := trackKey{p, w.device}
+	g := k.tracks[key]
+	if g == nil {
+		rows := k.rows.proc(p)
+		g = &kernelSum{proc: p, rows: rows, use: make([]kernelUse, len(rows.list)+1), last: -maxTime, total: kernelUse{until: -maxTime}}
+		for i := range g.use {
+			g.use[i].until = -maxTime
+		}
+		if k.src.opts.Kernels {
+			g.kernels = make(map[statKey]*KernelStat)
+		}
+		k.tracks[key] = g
+	}
+	k.track, k.gpid, k.dev = g, w.gpid, w.device
+	return g
+}
+
+// attribute counts which way a kernel came to its range.
+func (k *kernelCounter) attribute(g *kernelSum, at place, launched bool) {
+	g.attr.Kernels++
+	switch {
+	case !launched:
+		g.attr.NoLaunch++
+	case at.way() == wayOther:
+		g.attr.OtherThread++
+	case at.way() == waySame:
+		g.attr.SameThread++
+		s := &k.a.ranges.spans[at.span()]
+		if !s.operator {
+			return
+		}
+		lead := k.a.lead(g.proc)
+		if t := k.a.ranges.threads[s.thread]; t != lead.thread && !t.helper && !lead.inferred {
+			g.aside++
+		}
+	default:
+		g.attr.None++
+	}
+}
+
+// count sums kernels by name.
+func (g *kernelSum) count(group int32, w *work) {
+	key := statKey{group, w.what}
+	if w.graph {
+		key.what = wholeGraph
+	}
+	d := w.end - w.start
+	s := g.kernels[key]
+	if s == nil {
+		s = &KernelStat{MinNS: d}
+		g.kernels[key] = s
+	}
+	s.Count++
+	s.NS += d
+	s.MinNS, s.MaxNS = min(s.MinNS, d), max(s.MaxNS, d)
+}

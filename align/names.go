@@ -1,0 +1,98 @@
+package align
+
+import (
+	"regexp"
+	"strconv"
+)
+
+// Names of framework operators as PyTorch's profiler and emit_nvtx, Nsight's own PyTorch annotation and library headers
+// write them: "aten::conv2d, seq = 3", "ConvolutionBackward0", "Optimizer.step#AdamW.step", "cub::DeviceScan".
+var operatorName = regexp.MustCompile(`^(?:[a-z_0-9]*(?:aten|prims?|c10|c10d|torch|torchvision|autograd|nccl|quantized|cub|thrust|cudnn|cublas)[a-z_0-9]*)::` +
+	`|Backward\d+\b|\bseq = \d+|op_id = \d+|^Optimizer\.\w+#|^enumerate\(DataLoader\)|^torch\.|^nccl[A-Z:]`)
+
+// Names of ranges that libraries push in the program's own domain.
+var libraryName = regexp.MustCompile(`^(?:cub|thrust|cudnn|cublas|nccl)::|^nccl[A-Z:]`)
+
+// Domains that libraries mark their own ranges with; whole words, any case.
+var libraryDomain = regexp.MustCompile(`(?i)^(?:nccl|cccl|cub|thrust|cublas(?:lt|xt|mp)?|cudnn(?:_\w+)?|cusparse|cusolver|cufft|curand|tsl|nvshmem|ucx|ucp|mpi|libcudf|libkvikio|cutlass|cutensor|nvjpeg|nvtx_internal|python-gil|cupy|cupti|dali|numba)(?:\b|$)`)
+
+// Words of a name that stand for one round of the program. Later words give way to earlier ones that lie inside them.
+var iterationWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:(?:train|training|profiler|mini|micro|global|opt|eval|valid)?(iteration|iter|step|batch|epoch|request))s?(?:[^a-z]|$)`)
+
+// Words of phases within a round: a name such as "optimizer_step" is not a round.
+var phaseWord = regexp.MustCompile(`(?i)optim|forward|backward|\bloss|zero_?grad|data|load|sched|\blr\b|clip|scaler|all_?reduce`)
+
+var digits = regexp.MustCompile(`\d+`)
+
+// pattern is a name with each run of digits as "#".
+func pattern(name string) string { return digits.ReplaceAllString(name, "#") }
+
+// succeeds says that a round of that name may follow the other, rather than lie inside it: its number is higher, or the
+// names have no numbers.
+func succeeds(name, before string) bool {
+	x, y := digits.FindAllString(name, -1), digits.FindAllString(before, -1)
+	if len(x) == 0 || len(y) == 0 {
+		return true
+	}
+	i, err1 := strconv.Atoi(x[len(x)-1])
+	k, err2 := strconv.Atoi(y[len(y)-1])
+	return err1 == nil && err2 == nil && i > k
+}
+
+// maxGaps bounds the missing numbers that are told.
+const maxGaps = 100
+
+// numbering gives the rounds of a program their index: the number in their names where exactly one number tells them apart
+// and it rises with time, else their place. Gaps are the numbers that are missing from the sequence.
+func numbering(names []string) (index, gaps []int) {
+	index = make([]int, len(names))
+	nums := make([][]string, len(names))
+	columns := 0
+	for i, n := range names {
+		index[i], nums[i] = i, digits.FindAllString(n, -1)
+		if i == 0 {
+			columns = len(nums[0])
+		}
+	}
+	for col := range columns {
+		if vals := rising(nums, col); vals != nil {
+			return vals, missing(vals)
+		}
+	}
+	return index, nil
+}
+
+// rising are the numbers at one place of the names; nil where they do not all rise.
+func rising(nums [][]string, col int) []int {
+	vals := make([]int, len(nums))
+	for i := range nums {
+		if col >= len(nums[i]) {
+			return nil
+		}
+		v, err := strconv.Atoi(nums[i][col])
+		if err != nil || i > 0 && v <= vals[i-1] {
+			return nil
+		}
+		vals[i] = v
+	}
+	return vals
+}
+
+// missing are the numbers that a rising sequence leaves out, going by its smallest step.
+func missing(vals []int) (gaps []int) {
+	step := 0
+	for i := 1; i < len(vals); i++ {
+		if d := vals[i] - vals[i-1]; step == 0 || d < step {
+			step = d
+		}
+	}
+	for i := 1; i < len(vals); i++ {
+		for v := vals[i-1] + step; v < vals[i]; v += step {
+			if len(gaps) == maxGaps {
+				return gaps
+			}
+			gaps = append(gaps, v)
+		}
+	}
+	return gaps
+}

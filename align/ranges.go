@@ -1,0 +1,190 @@
+package align
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+
+	"nsysmem/nsysdb"
+)
+
+// ranges are the ranges of a report, laid out by thread. Later stages make new ones of them rather than change them.
+type ranges struct {
+	spans   []span
+	names   []string // of spans
+	domains map[nsysdb.DomainID]string
+	threads []*thread   // those that have ranges
+	byProc  [][]*thread // likewise by process.index, in the order of their ids
+	time    stretch     // of the ranges and the capture
+	doubts  []Warning
+}
+
+// readRanges reads the ranges and lays out for each thread which is innermost at any time.
+func readRanges(ctx context.Context, src *source) (*ranges, error) {
+	nv, err := src.db.NVTX(ctx)
+	if err != nil {
+		return nil, err
+	}
+	settleOrder(nv, src.processes)
+	r := &ranges{names: nv.Names, domains: nv.Domains, spans: make([]span, 0, len(nv.Ranges)), time: src.capture}
+	operators := r.operatorNames()
+	library := make(map[nsysdb.DomainID]bool)
+	for id, name := range nv.Domains {
+		library[id] = libraryDomain.MatchString(name)
+	}
+	threads := make(map[int64]*thread)
+	open, damaged := int64(0), int64(0)
+	for i := range nv.Ranges {
+		n := &nv.Ranges[i]
+		t := threads[n.TID]
+		if t == nil {
+			t = r.newThread(src, n.TID)
+			threads[n.TID] = t
+		}
+		s := span{start: n.Start, end: n.End, name: n.Name, proc: src.processes.of(n.TID).index, thread: t.id, domain: n.Domain}
+		if n.End == nsysdb.Null {
+			s.end, s.open = maxTime, true
+			open++
+		}
+		if n.Damaged {
+			damaged++
+		}
+		r.time.add(n.Start, max(n.Start, n.End)) // Null, the End of an open range, is below any time
+		if clean := operators[n.Name]; clean >= 0 {
+			s.operator, s.name = true, clean
+		}
+		s.library = library[r.domainID(&s)] || libraryName.MatchString(r.names[s.name])
+		s.operator = s.operator || s.library
+		t.ranges = append(t.ranges, int32(len(r.spans)))
+		r.spans = append(r.spans, s)
+	}
+	if damaged > 0 {
+		r.doubts = append(r.doubts, Warning{Code: DamagedRanges, Count: damaged})
+	}
+	if open > damaged {
+		r.doubts = append(r.doubts, Warning{Code: OpenRanges, Count: open - damaged})
+	}
+	for _, t := range r.threads {
+		sortRanges(t.ranges, r.spans)
+		t.segs = cut(t.ranges, r.spans, nil)
+	}
+	for _, ts := range r.byProc {
+		slices.SortFunc(ts, func(x, y *thread) int { return cmp.Compare(x.tid, y.tid) })
+	}
+	return r, nil
+}
+
+// newThread adds a thread without ranges.
+func (r *ranges) newThread(src *source, tid int64) *thread {
+	t := &thread{id: int32(len(r.threads)), tid: tid, helper: helperThread.MatchString(src.threadNames[tid])}
+	r.threads = append(r.threads, t)
+	p := int(src.processes.of(tid).index)
+	for len(r.byProc) <= p {
+		r.byProc = append(r.byProc, nil)
+	}
+	r.byProc[p] = append(r.byProc[p], t)
+	return t
+}
+
+// thread is the thread of a globalTid; nil where it has no ranges.
+func (r *ranges) thread(p *process, tid int64) *thread {
+	for _, t := range at(r.byProc, p) {
+		if t.tid == tid {
+			return t
+		}
+	}
+	return nil
+}
+
+// settleOrder makes what follows independent of the order of the table's rows: processes are met by their ids, and an
+// index of a name is its place in alphabetical order, names of rounds before all others. Of ranges that start and end at
+// the same times the one with the lower index counts as the outer one.
+func settleOrder(nv *nsysdb.NVTX, procs *processes) {
+	var gpids []int64
+	for i := range nv.Ranges {
+		if g := nsysdb.Process(nv.Ranges[i].TID); len(gpids) == 0 || gpids[len(gpids)-1] != g {
+			gpids = append(gpids, g)
+		}
+	}
+	slices.Sort(gpids)
+	for _, g := range slices.Compact(gpids) {
+		procs.of(g)
+	}
+	by := make([]int32, len(nv.Names))
+	rest := make([]int, len(nv.Names)) // 0 for a round, 1 for the others
+	for i, name := range nv.Names {
+		by[i] = int32(i)
+		if !iterationWord.MatchString(name) || phaseWord.MatchString(name) {
+			rest[i] = 1
+		}
+	}
+	slices.SortFunc(by, func(x, y int32) int {
+		return cmp.Or(cmp.Compare(rest[x], rest[y]), cmp.Compare(nv.Names[x], nv.Names[y]))
+	})
+	names, place := make([]string, len(by)), make([]int32, len(by))
+	for k, i := range by {
+		names[k], place[i] = nv.Names[i], int32(k)
+	}
+	nv.Names = names
+	for i := range nv.Ranges {
+		nv.Ranges[i].Name = place[nv.Ranges[i].Name]
+	}
+}
+
+var operatorNumbers = regexp.MustCompile(`,?\s*\b(?:seq|op_id|op_ids|sizes|input_op_ids|sz)\s*=\s*(?:\[.*\]|[^,]*)`)
+
+// operatorNames gives for each name the index of its form without running numbers, where it is an operator's; else -1.
+// Such forms are added to the names.
+func (r *ranges) operatorNames() []int32 {
+	out := make([]int32, len(r.names))
+	index := make(map[string]int32)
+	for i := range out {
+		out[i] = -1
+		name := r.names[i]
+		if !operatorName.MatchString(name) {
+			continue
+		}
+		clean := cmp.Or(operatorNumbers.ReplaceAllString(name, ""), name)
+		k, ok := index[clean]
+		if !ok {
+			k = int32(len(r.names))
+			r.names = append(r.names, clean)
+			index[clean] = k
+		}
+		out[i] = k
+	}
+	return out
+}
+
+func (r *ranges) domainID(s *span) nsysdb.DomainID {
+	return nsysdb.DomainID{GlobalPID: nsysdb.Process(r.threads[s.thread].tid), Domain: s.domain}
+}
+
+// domainName is the name of a span's domain; empty for the default one.
+func (r *ranges) domainName(s *span) string { return r.domains[r.domainID(s)] }
+
+// name is the name of a span.
+func (r *ranges) name(id int32) string { return r.names[r.spans[id].name] }
+
+// inDomain says that a span is in the domain asked for: by name, or ":" for the default one; empty asks for any.
+func (r *ranges) inDomain(s *span, domain string) bool {
+	if domain == "" {
+		return true
+	}
+	name := r.domainName(s)
+	return name == domain || name == "" && (domain == ":" || domain == "default")
+}
+
+// stack walks ranges in opening order with those that are open; the innermost is the last.
+type stack struct {
+	spans []span
+	open  []int32
+}
+
+// at closes what has ended by a time.
+func (s *stack) at(time int64) {
+	for n := len(s.open); n > 0 && s.spans[s.open[n-1]].end <= time; n-- {
+		s.open = s.open[:n-1]
+	}
+}
