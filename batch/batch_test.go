@@ -111,6 +111,7 @@ func TestRanks(t *testing.T) {
 // TestShares checks on random batches that shares are disjoint, together the whole, and as even as the largest report lets
 // them be.
 func TestShares(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(7, 7))
 	for range 200 {
 		in := make([]Input, random.IntN(60))
@@ -369,6 +370,7 @@ func TestLabels(t *testing.T) {
 
 // TestWorkerEnds checks that a process which ends in the middle of a report costs that report alone.
 func TestWorkerEnds(t *testing.T) {
+	t.Parallel()
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)
@@ -413,6 +415,7 @@ func TestPlanPaths(t *testing.T) {
 // TestKeepNames checks on random lists that names which are in use stay, that no two results share one, and that all shares
 // of a batch come to the same plan, before and after the first of them has written it.
 func TestKeepNames(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 3))
 	for range 40 {
 		o := Options{Out: t.TempDir()}
@@ -477,6 +480,7 @@ func TestKeepNames(t *testing.T) {
 // TestTwoAtOnce lets another process take away the stage of a report that is being done, or get in the way of its files: no
 // failure of the report.
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	in := inputs("a.sqlite")
 	setNames(in)
 	out := filepath.Join(t.TempDir(), "out")

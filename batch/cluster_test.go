@@ -17,6 +17,7 @@ var hostile = []string{"plain", "two words", "", "$(touch injected)", "`touch in
 
 // TestSlurmWords runs the script with a sbatch that keeps what it is given, and then what it was given.
 func TestSlurmWords(t *testing.T) {
+	t.Parallel()
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)
@@ -101,6 +102,7 @@ func TestSlurmWords(t *testing.T) {
 
 // TestKubernetesWords reads the words back as YAML and Kubernetes do.
 func TestKubernetesWords(t *testing.T) {
+	t.Parallel()
 	k := Kubernetes{Image: "i", Claim: "c", Mount: "/data", Command: []string{"$(x)"}, Args: hostile, Out: "-out$$", Name: "n", Memory: "1Gi", Tasks: 2, CPUs: 1}
 	text, err := k.Manifests()
 	if err != nil {

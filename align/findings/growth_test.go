@@ -91,8 +91,8 @@ func TestGrowthParts(t *testing.T) {
 		need, cache          int64
 		says, advice, silent string
 	}{
-		{"need", func(i int) int64 { return int64(40+20*i) * mib }, 0, 50 * mib, 0, "from 40 MiB before step 1 to 140 MiB in step 5; of the growth, all is that", "gets larger", "cache"},
-		{"both", func(i int) int64 { return int64(40+6*i) * mib }, 0, 30 * mib, 20 * mib, "30 MiB is that, 20 MiB is cache", "gets larger", "outside"},
+		{"need", func(i int) int64 { return int64(40+20*i) * mib }, 0, 50 * mib, 0, "from 40 MiB before step 1 to 140 MiB in step 5, which explains all of the growth", "gets larger", "cache"},
+		{"both", func(i int) int64 { return int64(40+6*i) * mib }, 0, 30 * mib, 20 * mib, "30 MiB of the growth, 20 MiB is cache", "gets larger", "outside"},
 		{"cache", func(int) int64 { return 40 * mib }, 0, 0, 50 * mib, "does not rise (40 MiB): 50 MiB is cache", "nsysmem whatif", "gets larger"},
 		{"outside", func(int) int64 { return 40 * mib }, 10 * mib, 0, 40 * mib, "40 MiB is cache that lies in pieces, 10 MiB was taken outside", "Memory outside PyTorch", "gets larger"},
 	} {

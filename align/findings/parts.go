@@ -68,12 +68,12 @@ func (p *split) text(r *rise) string {
 	var parts []string
 	switch {
 	case p.Need > 0:
-		s = fmt.Sprintf("; tensors need more from step to step: the peak of allocated rises from %s before %s to %s in %s; of the growth, ",
+		s = fmt.Sprintf("; tensors need more from step to step: the peak of allocated rises from %s before %s to %s in %s, which explains ",
 			wording.Bytes(p.From), r.first.Name, wording.Bytes(p.To), p.at.Name)
 		if p.Need == r.grown {
-			return s + "all is that"
+			return s + "all of the growth"
 		}
-		parts = append(parts, wording.Bytes(p.Need)+" is that")
+		parts = append(parts, wording.Bytes(p.Need)+" of the growth")
 	case p.To == p.From:
 		s = fmt.Sprintf("; the peak of allocated does not rise (%s): ", wording.Bytes(p.To))
 	}

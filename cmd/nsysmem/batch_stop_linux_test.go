@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,11 +13,11 @@ import (
 
 // TestBatchStopsExports interrupts a batch whose processes wait for nsys: nsys ends too, and nothing half made is left.
 func TestBatchStopsExports(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("waits for processes")
 	}
 	dir := t.TempDir()
-	nsysmem := build(t)
 	pids := filepath.Join(dir, "pids")
 	for name, text := range map[string]string{
 		"bin/nsys":         "#!/bin/sh\nsleep 300 &\necho \"$!\" >> '" + pids + "'\nwait\n", // a script that starts another program, as the real one
@@ -33,9 +32,9 @@ func TestBatchStopsExports(t *testing.T) {
 		}
 	}
 	var said bytes.Buffer
-	cmd := exec.Command(nsysmem, "batch", "runs", "-o", "out", "-j", "2")
-	cmd.Dir, cmd.Stderr = dir, &said
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+	cmd := program(t, dir, "batch", "runs", "-o", "out", "-j", "2")
+	cmd.Stderr = &said
+	cmd.Env = append(cmd.Env, "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

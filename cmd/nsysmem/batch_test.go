@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,16 +24,6 @@ import (
 
 // small are the reports of testdata that can be done.
 var small = []string{"cnn_default", "cpp_mem", "cpp_mem_2023"}
-
-// build builds the program.
-func build(t *testing.T) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "nsysmem")
-	if out, err := exec.Command("go", "build", "-o", name, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return name
-}
 
 // copies puts n reports into folders of eight ranks each.
 func copies(t *testing.T, dir string, n int) {
@@ -140,16 +131,18 @@ func whole(t *testing.T, out string) {
 
 // TestBatchShares does a batch as one and in shares of different numbers, in any order, and compares every byte.
 func TestBatchShares(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	copies(t, filepath.Join(dir, "runs"), 10)
-	t.Chdir(dir)
-	if code, said := batchRun("runs", "-o", "one", "--allocations", "-j", "1"); code != 0 {
-		t.Fatalf("exit %d: %s", code, said)
+	runs, one := filepath.Join(dir, "runs"), filepath.Join(dir, "one")
+	// In a process, since one job leaves this one a single core too.
+	if out, err := program(t, dir, "batch", runs, "-o", one, "--allocations", "-j", "1").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, n := range []int{2, 3, 13} {
-		out := fmt.Sprintf("of%d", n)
+		out := filepath.Join(dir, fmt.Sprintf("of%d", n))
 		for i := n; i >= 1; i-- {
-			if code, said := batchRun("runs", "-o", out, "--allocations", "--shard", fmt.Sprintf("%d/%d", i, n)); code != 0 {
+			if code, said := batchRun(runs, "-o", out, "--allocations", "--shard", fmt.Sprintf("%d/%d", i, n)); code != 0 {
 				t.Fatalf("share %d of %d: exit %d: %s", i, n, code, said)
 			}
 			if i == n { // the others are missing, and it says so
@@ -162,21 +155,22 @@ func TestBatchShares(t *testing.T) {
 		if code, said := batchRun("merge", out); code != 0 {
 			t.Fatalf("merge: exit %d: %s", code, said)
 		}
-		sameTree(t, "one", out)
+		sameTree(t, one, out)
 	}
 }
 
 // TestBatchResume changes one thing after the other and looks at what is done again.
 func TestBatchResume(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	copies(t, filepath.Join(dir, "runs"), 4)
 	if err := os.WriteFile(filepath.Join(dir, "runs", "bad.sqlite"), []byte("not a report"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(dir)
+	runs, out := filepath.Join(dir, "runs"), filepath.Join(dir, "out")
 	again := func(what string, kept int, args ...string) {
 		t.Helper()
-		code, said := batchRun(append([]string{"runs", "-o", "out"}, args...)...)
+		code, said := batchRun(append([]string{runs, "-o", out}, args...)...)
 		if code != 1 || !strings.Contains(said, "1 report failed") {
 			t.Errorf("%s: exit %d: %s", what, code, said)
 		}
@@ -191,49 +185,49 @@ func TestBatchResume(t *testing.T) {
 	again("first", 0)
 	again("nothing changed", 4) // the failure is tried again
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join("runs", "job0", "rank1.sqlite"), old, old); err != nil {
+	if err := os.Chtimes(filepath.Join(runs, "job0", "rank1.sqlite"), old, old); err != nil {
 		t.Fatal(err)
 	}
 	again("a report changed", 3)
-	if err := os.Remove(filepath.Join("out", "reports", "rank2.json")); err != nil {
+	if err := os.Remove(filepath.Join(out, "reports", "rank2.json")); err != nil {
 		t.Fatal(err)
 	}
 	again("an output was removed", 3)
-	if err := os.WriteFile(filepath.Join("out", ".nsysmem", "rank0.record"), []byte("nsysmem batch rec"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(out, ".nsysmem", "rank0.record"), []byte("nsysmem batch rec"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	again("a record is damaged", 3)
 	again("more outputs", 0, "--allocations")
 	again("those outputs again", 4, "--allocations")
-	if _, err := os.Stat(filepath.Join("out", "data", "allocations", "run=rank0", "data.parquet")); err != nil {
+	if _, err := os.Stat(filepath.Join(out, "data", "allocations", "run=rank0", "data.parquet")); err != nil {
 		t.Error(err)
 	}
 	again("allocations not asked for any more", 4)
-	if left, _ := filepath.Glob(filepath.Join("out", "data", "allocations", "*", "*")); len(left) != 4 {
+	if left, _ := filepath.Glob(filepath.Join(out, "data", "allocations", "*", "*")); len(left) != 4 {
 		t.Errorf("allocations are lost, left: %q", left)
 	}
 
 	// What was made of a report that goes bad or is no longer named stays until it is to go.
-	if err := os.WriteFile(filepath.Join("runs", "job0", "rank3.sqlite"), []byte("gone"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(runs, "job0", "rank3.sqlite"), []byte("gone"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, said := batchRun("runs/job0/rank[123].sqlite", "-o", "out"); code != 1 || !strings.Contains(said, "2 reports (2 from before)") {
+	if code, said := batchRun(filepath.Join(runs, "job0", "rank[123].sqlite"), "-o", out); code != 1 || !strings.Contains(said, "2 reports (2 from before)") {
 		t.Errorf("exit %d: %s", code, said)
 	}
-	left, _ := filepath.Glob(filepath.Join("out", "data", "runs", "*", "*"))
+	left, _ := filepath.Glob(filepath.Join(out, "data", "runs", "*", "*"))
 	if len(left) != 4 {
 		t.Errorf("data set has %v", left)
 	}
 	for range 2 { // the second time nothing is left to do
-		if code, said := batchRun("merge", "out", "--prune"); code != 1 || !strings.Contains(said, "1 report failed") {
+		if code, said := batchRun("merge", out, "--prune"); code != 1 || !strings.Contains(said, "1 report failed") {
 			t.Errorf("prune: exit %d: %s", code, said)
 		}
 	}
-	left, _ = filepath.Glob(filepath.Join("out", "data", "runs", "*"))
-	if want := "[out/data/runs/run=rank1 out/data/runs/run=rank2]"; fmt.Sprint(left) != want {
+	left, _ = filepath.Glob(filepath.Join(out, "data", "runs", "*"))
+	if want := []string{filepath.Join(out, "data", "runs", "run=rank1"), filepath.Join(out, "data", "runs", "run=rank2")}; !slices.Equal(left, want) {
 		t.Errorf("data set has %v, want %s", left, want)
 	}
-	if _, err := os.Stat(filepath.Join("out", "reports", "rank3.json")); err == nil {
+	if _, err := os.Stat(filepath.Join(out, "reports", "rank3.json")); err == nil {
 		t.Error("a report that failed has a summary")
 	}
 }
@@ -241,19 +235,21 @@ func TestBatchResume(t *testing.T) {
 // TestBatchLosesNothing calls batch on one folder with fewer outputs, other lists and other settings, and checks that
 // nothing is gone, nothing that is there is done again, and nothing is compared that should not be.
 func TestBatchLosesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	copies(t, filepath.Join(dir, "runs"), 3)
-	copies(t, filepath.Join(dir, "more"), 1)
-	t.Chdir(dir)
+	in := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
+	runs, more, moved, out, plain := in("runs"), in("more"), in("moved"), in("out"), in("plain")
+	copies(t, runs, 3)
+	copies(t, more, 1)
 	call := func(what string, want string, args ...string) {
 		t.Helper()
-		if code, said := batchRun(append(args, "-o", "out")...); code != 0 || !strings.Contains(said, want) {
+		if code, said := batchRun(append(args, "-o", out)...); code != 0 || !strings.Contains(said, want) {
 			t.Errorf("%s: exit %d, want %q: %s", what, code, want, said)
 		}
 	}
 	same := func(what string, before map[string][]byte, but ...string) {
 		t.Helper()
-		now := tree(t, "out")
+		now := tree(t, out)
 		for name, data := range before {
 			own := strings.HasPrefix(name, "batch.") || name == filepath.Join(".nsysmem", "plan.json") // of the list
 			for _, b := range but {
@@ -266,85 +262,85 @@ func TestBatchLosesNothing(t *testing.T) {
 			}
 		}
 	}
-	call("first", "is done: 3 reports\n", "runs", "--plot", "--workbook", "--allocations")
-	first := tree(t, "out")
+	call("first", "is done: 3 reports\n", runs, "--plot", "--workbook", "--allocations")
+	first := tree(t, out)
 	for _, name := range []string{"rank0.png", "rank2.xlsx"} {
 		if first[filepath.Join("reports", name)] == nil {
 			t.Fatalf("no %s", name)
 		}
 	}
-	call("fewer outputs", "3 reports (3 from before)", "runs")
+	call("fewer outputs", "3 reports (3 from before)", runs)
 	same("fewer outputs", first)
-	call("those again", "3 reports (3 from before)", "runs", "--workbook")
+	call("those again", "3 reports (3 from before)", runs, "--workbook")
 	same("those again", first)
-	call("another list", "1 report (1 from before)", "runs/job0/rank1.sqlite")
+	call("another list", "1 report (1 from before)", filepath.Join(runs, "job0", "rank1.sqlite"))
 	same("another list", first)
 
 	// A file of the same name in another folder is another report.
-	call("another report of one name", "1 report\n", "more")
+	call("another report of one name", "1 report\n", more)
 	same("another report of one name", first)
-	if _, err := os.Stat(filepath.Join("out", "reports", "job0_rank0.json")); err != nil {
+	if _, err := os.Stat(filepath.Join(out, "reports", "job0_rank0.json")); err != nil {
 		t.Error(err)
 	}
-	call("all", "4 reports (4 from before)", "runs", "more")
+	call("all", "4 reports (4 from before)", runs, more)
 	same("all", first)
-	call("the first list", "3 reports (3 from before)", "runs")
+	call("the first list", "3 reports (3 from before)", runs)
 	same("the first list", first)
 
 	// The same reports where the folder was moved.
-	if err := os.Rename("runs", "moved"); err != nil {
+	if err := os.Rename(runs, moved); err != nil {
 		t.Fatal(err)
 	}
-	call("moved", "is done: 3 reports\n", "moved")
-	if now := tree(t, "out"); len(now) < len(first) || now[filepath.Join("reports", "rank1.png")] == nil || now[filepath.Join("reports", "job0_rank1.json")] != nil {
+	call("moved", "is done: 3 reports\n", moved)
+	if now := tree(t, out); len(now) < len(first) || now[filepath.Join("reports", "rank1.png")] == nil || now[filepath.Join("reports", "job0_rank1.json")] != nil {
 		t.Errorf("a report that was moved lost its name or its picture")
 	}
-	first = tree(t, "out")
+	first = tree(t, out)
 
 	// A report that has changed gets all that it had, and a process that ended while it was replaced changes nothing about that.
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join("moved", "job0", "rank2.sqlite"), old, old); err != nil {
+	if err := os.Chtimes(filepath.Join(moved, "job0", "rank2.sqlite"), old, old); err != nil {
 		t.Fatal(err)
 	}
-	state := filepath.Join("out", ".nsysmem")
+	state := filepath.Join(out, ".nsysmem")
 	if err := os.Rename(filepath.Join(state, "rank2.record"), filepath.Join(state, "rank2.earlier")); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"rank2.png", "rank1.xlsx"} { // one to be made again, one that the user removed
-		if err := os.WriteFile(filepath.Join("out", "reports", name), []byte("old"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(out, "reports", name), []byte("old"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Remove(filepath.Join("out", "reports", "rank1.xlsx")); err != nil {
+	if err := os.Remove(filepath.Join(out, "reports", "rank1.xlsx")); err != nil {
 		t.Fatal(err)
 	}
 	delete(first, filepath.Join("reports", "rank1.xlsx"))
-	call("a report changed", "3 reports (2 from before)", "moved")
+	call("a report changed", "3 reports (2 from before)", moved)
 	same("a report changed", first, "rank2.record")
-	if _, err := os.Stat(filepath.Join("out", "reports", "rank1.xlsx")); err == nil {
+	if _, err := os.Stat(filepath.Join(out, "reports", "rank1.xlsx")); err == nil {
 		t.Error("a workbook that was removed and not asked for is there again")
 	}
 
 	// Other settings are refused before anything is done, and are those of the folder once that is said.
-	before := tree(t, "out")
-	code, said := batchRun("moved", "-o", "out", "--params", "1000")
+	before := tree(t, out)
+	code, said := batchRun(moved, "-o", out, "--params", "1000")
 	if code != exitUsage || !strings.Contains(said, "the defaults, now --params=1000") || !strings.Contains(said, "--redo") {
 		t.Errorf("other settings: exit %d: %s", code, said)
 	}
-	if now := tree(t, "out"); len(now) != len(before) {
+	if now := tree(t, out); len(now) != len(before) {
 		t.Error("other settings: files changed")
 	}
 	same("other settings", before)
-	call("other settings, to be done", "is done: 3 reports\n", "moved", "--params", "1000", "--redo")
+	call("other settings, to be done", "is done: 3 reports\n", moved, "--params", "1000", "--redo")
 	same("other settings, to be done", before, "rank")
-	call("those settings again", "3 reports (3 from before)", "moved", "--params", "1000")
+	call("those settings again", "3 reports (3 from before)", moved, "--params", "1000")
 
 	// Pruned, it is as if nothing else had ever been there.
-	call("prune", "removed results of 1 report", "moved", "--params", "1000", "--prune")
-	if code, said := batchRun("moved", "-o", "plain", "--params", "1000", "--plot", "--workbook", "--allocations"); code != 0 {
+	call("prune", "removed results of 1 report", moved, "--params", "1000", "--prune")
+	if code, said := batchRun(moved, "-o", plain, "--params", "1000", "--plot", "--workbook", "--allocations"); code != 0 {
 		t.Fatalf("exit %d: %s", code, said)
 	}
-	x, y := tree(t, "out"), tree(t, "plain")
+	x, y := tree(t, out), tree(t, plain)
 	for name := range y {
 		if x[name] == nil && name != filepath.Join("reports", "rank1.xlsx") {
 			t.Errorf("pruned: %s is gone", name)
@@ -355,7 +351,7 @@ func TestBatchLosesNothing(t *testing.T) {
 			t.Errorf("pruned: %s is left", name)
 		}
 	}
-	if code, said := batchRun("moved", "-o", "plain", "--shard", "1/2", "--prune"); code != exitUsage || !strings.Contains(said, "merge plain --prune") {
+	if code, said := batchRun(moved, "-o", plain, "--shard", "1/2", "--prune"); code != exitUsage || !strings.Contains(said, "merge "+plain+" --prune") {
 		t.Errorf("prune of a share: exit %d: %s", code, said)
 	}
 }
@@ -388,6 +384,7 @@ func TestBatchSlurmNothing(t *testing.T) {
 // TestBatchTotals compares the workbook's figures with the summary of each report, the good reports of testdata and the
 // one that has nothing.
 func TestBatchTotals(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	code, said := batchRun(filepath.Join("..", "..", "testdata"), "-o", out, "-q")
 	if code != 1 {
@@ -509,16 +506,15 @@ func TestBatchKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for some seconds")
 	}
-	n, flags := 12, []string{"--allocations"}
+	t.Parallel()
+	n := 12
 	if fixture.Slow {
 		n = 400
 	}
 	dir := t.TempDir()
-	nsysmem := build(t)
 	copies(t, filepath.Join(dir, "runs"), n)
 	begin := time.Now()
-	undisturbed := exec.Command(nsysmem, append([]string{"batch", "runs", "-o", "one", "-q"}, flags...)...)
-	undisturbed.Dir = dir
+	undisturbed := program(t, dir, "batch", "runs", "-o", "one", "-q", "--allocations")
 	if out, err := undisturbed.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -532,8 +528,7 @@ func TestBatchKilled(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	killed, interrupts := 0, 0
 	for i := range 10 {
-		cmd := exec.Command(nsysmem, append([]string{"batch", "runs", "-o", "out", "-q"}, flags...)...)
-		cmd.Dir = dir
+		cmd := program(t, dir, "batch", "runs", "-o", "out", "-q", "--allocations")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -556,12 +551,15 @@ func TestBatchKilled(t *testing.T) {
 		t.Error("it was never killed before it was done")
 	}
 	t.Logf("%d of 10 ended early, %d of the ten were interrupts", killed, interrupts)
-	must(t, dir, nil, nsysmem, append([]string{"batch", "runs", "-o", "out", "-q"}, flags...)...)
+	if out, err := program(t, dir, "batch", "runs", "-o", "out", "-q", "--allocations").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	sameTree(t, filepath.Join(dir, "one"), filepath.Join(dir, "out"))
 }
 
 // TestBatchUse checks that wrong use is told before any work.
 func TestBatchUse(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{}, {"x.sqlite"}, {"x.sqlite", "-o", dir, "--jobs", "0"}, {"x.sqlite", "-o", dir, "--shard", "0/3"}, {"x.sqlite", "-o", dir, "--shard", "4/3"},

@@ -60,7 +60,8 @@ var everything = []struct {
 	{[]string{"summary"}, checkText}, {[]string{"summary", "-f", "md"}, checkText}, {[]string{"info"}, checkText},
 	{[]string{"summary", "-f", "json"}, checkJSON}, {[]string{"info", "-f", "json"}, checkJSON},
 	{[]string{"summary", "-f", "csv"}, checkCSV}, {[]string{"report", "-o", "-"}, checkWorkbook},
-	{[]string{"plot", "-o", ".png"}, checkPNG}, {[]string{"plot", "-o", ".svg"}, checkXML}, {[]string{"plot", "-o", ".pdf"}, checkPDF},
+	{[]string{"plot", "--size", "640x400", "-o", ".png"}, checkPNG}, {[]string{"plot", "--size", "640x400", "-o", ".svg"}, checkXML},
+	{[]string{"plot", "--size", "640x400", "-o", ".pdf"}, checkPDF},
 }
 
 // outputs gives a report out in every way and checks what comes. It returns all bytes, those of packed parts unpacked.
@@ -199,34 +200,46 @@ var hostile = []string{`=HYPERLINK("http://x","y")`, "+1", "-x", "@a", "\t=1", "
 
 // Whatever a program calls its ranges, every output can be read and none is run.
 func TestHostileNames(t *testing.T) {
-	for _, which := range []struct{ name, statement string }{
-		{"ranges", "UPDATE NVTX_EVENTS SET text=CAST(? AS TEXT), textId=NULL WHERE rowid%24=?"},
-		{"iterations", "UPDATE NVTX_EVENTS SET text=CAST(? AS TEXT)||' '||rowid, textId=NULL WHERE domainId IN (0,1) AND coalesce(text,(SELECT value FROM StringIds WHERE id=textId)) LIKE 'step%' AND ?>=0"},
-		{"strings", "UPDATE StringIds SET value=CAST(? AS TEXT) WHERE id%24=?"},
-		{"process", "UPDATE PROCESSES SET name=CAST(? AS TEXT) WHERE ?>=0"},
-		{"device", "UPDATE TARGET_INFO_GPU SET name=CAST(? AS TEXT) WHERE ?>=0"},
+	t.Parallel()
+	// Of ranges and strings there are many: each name goes to some of them, and one report has them all.
+	for of, statement := range map[string]string{
+		"ranges":  "UPDATE NVTX_EVENTS SET text=CAST(? AS TEXT), textId=NULL WHERE rowid%24=?",
+		"strings": "UPDATE StringIds SET value=CAST(? AS TEXT) WHERE id%24=?",
 	} {
-		t.Run(which.name, func(t *testing.T) {
+		t.Run(of, func(t *testing.T) {
+			t.Parallel()
 			path := sample(t, "cpp_mem")
-			whole := which.name == "iterations" || which.name == "process" || which.name == "device"
 			for i, name := range hostile {
-				if whole && i%5 != 0 && !fixture.Slow {
-					continue
-				}
-				change(t, path, which.statement, []byte(name), i)
-				if whole {
-					outputs(t, path)
-				}
+				change(t, path, statement, []byte(name), i)
 			}
-			if !whole {
-				outputs(t, path)
+			outputs(t, path)
+		})
+	}
+	// The iterations, the process and the device have one name each: a report for each name, which all three have. It is
+	// a new copy each time, for the names of iterations tell them from other ranges.
+	for i, name := range hostile {
+		if i%5 != 0 && !fixture.Slow {
+			continue
+		}
+		t.Run(fmt.Sprintf("name%d", i), func(t *testing.T) {
+			t.Parallel()
+			path := sample(t, "cpp_mem")
+			for _, statement := range []string{
+				"UPDATE NVTX_EVENTS SET text=CAST(? AS TEXT)||' '||rowid, textId=NULL WHERE domainId IN (0,1)" +
+					" AND coalesce(text,(SELECT value FROM StringIds WHERE id=textId)) LIKE 'step%'",
+				"UPDATE PROCESSES SET name=CAST(? AS TEXT)",
+				"UPDATE TARGET_INFO_GPU SET name=CAST(? AS TEXT)",
+			} {
+				change(t, path, statement, []byte(name))
 			}
+			outputs(t, path)
 		})
 	}
 }
 
 // The report and its folder stay as they are, even where nothing may be written there.
 func TestReportUntouched(t *testing.T) {
+	t.Parallel()
 	path := sample(t, "cnn_default")
 	dir := filepath.Dir(path)
 	if err := os.Chmod(dir, 0o555); err != nil {
@@ -265,6 +278,7 @@ func TestReportUntouched(t *testing.T) {
 
 // Nothing of the environment, of command lines, hosts and users is in any output.
 func TestNoSecrets(t *testing.T) {
+	t.Parallel()
 	path := sample(t, "cpp_mem")
 	for _, statement := range []string{
 		"UPDATE PROCESSES SET name='/usr/bin/python3'||char(9)||'train.py --token S3CR3T'",
@@ -362,6 +376,7 @@ func tableText(t *testing.T, data []byte) []byte {
 
 // Figures that no recording can have leave the others right.
 func TestImpossibleFigures(t *testing.T) {
+	t.Parallel()
 	path := sample(t, "cpp_mem")
 	_, want, _ := command(t, "summary", path, "-f", "csv")
 	for _, statement := range []string{

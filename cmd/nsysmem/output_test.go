@@ -111,7 +111,7 @@ func TestOutput(t *testing.T) {
 		{"-o report.png --force", "the report itself", ""},
 		{"-o hard.png --force", "the report itself", ""},
 	} {
-		code, _, errs := command(t, append([]string{"plot", path, "-q", "--view", "timeline"}, strings.Fields(c.args)...)...)
+		code, _, errs := command(t, append([]string{"plot", path, "-q", "--view", "timeline", "--size", "400x300"}, strings.Fields(c.args)...)...)
 		if c.says != "" {
 			if code != exitFailed || !strings.Contains(errs, c.says) || strings.Contains(errs, ".tmp") || strings.Count(errs, "\n") != 1 {
 				t.Errorf("%s: exit %d: %q", c.args, code, errs)
@@ -214,7 +214,7 @@ func TestPlotSameNumber(t *testing.T) {
 		change(t, path, "UPDATE "+table+" SET globalPid=globalPid+(1<<48) WHERE rowid>(SELECT max(rowid)/2 FROM "+table+")")
 	}
 	t.Chdir(t.TempDir())
-	if code, _, errs := command(t, "plot", path, "-q", "--view", "timeline"); code != exitDone {
+	if code, _, errs := command(t, "plot", path, "-q", "--view", "timeline", "--size", "400x300"); code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	if made, _ := filepath.Glob("run.*.png"); len(made) != 2 {
@@ -237,6 +237,7 @@ func (f *failing) Write(p []byte) (int, error) {
 
 // A full disk under stdout is told; a reader that has seen enough is not.
 func TestStdoutFails(t *testing.T) {
+	t.Parallel()
 	path := sample(t, "cnn_default")
 	for _, args := range [][]string{{"summary", path}, {"summary", path, "-f", "json"}, {"summary", path, "-f", "csv"}, {"summary", path, "-f", "md"}, {"info", path},
 		{"info", path, "-f", "json"}, {"plot", path, "-o", "-"}, {"report", path, "-o", "-"}, {"--help"}, {"--version"}, {"completion", "bash"}, {"plot", "--help"}} {
@@ -268,6 +269,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestFit(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		text, end string
 		width     int

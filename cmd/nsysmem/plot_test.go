@@ -38,6 +38,7 @@ func words(t *testing.T, svg []byte) string {
 
 // TestPlotFlags: each flag changes the picture as it says.
 func TestPlotFlags(t *testing.T) {
+	t.Parallel()
 	snap := []string{cnnReport, "--snapshot", cnnSnapshot}
 	with := func(base []string, more ...string) []string { return append(append([]string{}, base...), more...) }
 	for _, c := range []struct {
@@ -85,6 +86,7 @@ func TestPlotFlags(t *testing.T) {
 
 // TestPlotStdout: - is stdout, and there PNG.
 func TestPlotStdout(t *testing.T) {
+	t.Parallel()
 	code, out, errs := command(t, "plot", plainReport, "-o", "-", "--size", "400x300")
 	if code != exitDone || !strings.HasPrefix(out, "\x89PNG") || strings.Contains(errs, "wrote") {
 		t.Errorf("exit %d, %d bytes, %q", code, len(out), errs)
@@ -102,6 +104,7 @@ func TestPlotStdout(t *testing.T) {
 }
 
 func TestPlotRefuses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args []string
 		code int
@@ -137,6 +140,7 @@ func TestPlotRefuses(t *testing.T) {
 
 // A snapshot's levels are no events of the report.
 func TestInfoCountsTheReport(t *testing.T) {
+	t.Parallel()
 	events := regexp.MustCompile(`"memory_events":\d+`)
 	_, plain, _ := command(t, "info", cnnReport, "-q", "-f", "json")
 	code, with, errs := command(t, "info", cnnReport, "--snapshot", cnnSnapshot, "-q", "-f", "json")

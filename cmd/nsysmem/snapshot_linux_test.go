@@ -11,6 +11,7 @@ import (
 
 // TestSnapshotPipe interrupts commands that wait for a snapshot from a pipe that nobody writes to.
 func TestSnapshotPipe(t *testing.T) {
+	t.Parallel()
 	path := sample(t, "cnn_default")
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

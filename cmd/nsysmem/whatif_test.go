@@ -24,6 +24,7 @@ func command(t *testing.T, args ...string) (code int, out, err string) {
 }
 
 func TestWhatIf(t *testing.T) {
+	t.Parallel()
 	snap, report := fixture.Unpack(t, "../..", "unet_grow.snapshot.pickle"), fixture.Unpack(t, "../..", "unet_grow.sqlite")
 	picture := filepath.Join(t.TempDir(), "settings.png")
 	code, out, errs := command(t, "whatif", snap, "--report", report, "--conf", "expandable_segments:True", "--conf", "roundup_power2_divisions:[64:8,256:4,>:1]",
@@ -73,6 +74,7 @@ func TestWhatIf(t *testing.T) {
 }
 
 func TestWhatIfRefuses(t *testing.T) {
+	t.Parallel()
 	snap, report := "../../testdata/cnn_default.snapshot.pickle", "../../testdata/cnn_default.sqlite"
 	recording, nothing := filepath.Join(t.TempDir(), "run.nsys-rep"), filepath.Join(t.TempDir(), "x")
 	for _, path := range []string{recording, nothing} {
@@ -129,6 +131,7 @@ func TestWhatIfRefuses(t *testing.T) {
 
 // Users read no names of packages.
 func TestBare(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{`nsysdb: open "x": is empty`: `open "x": is empty`, `snapshot "x": align: no`: `snapshot "x": align: no`, "plot: draw png: bad": "draw png: bad", "plot:x": "plot:x"} {
 		cause := errors.New(text)
 		if got := (bare{cause}); got.Error() != want || !errors.Is(got, cause) {
@@ -141,6 +144,7 @@ func TestBare(t *testing.T) {
 }
 
 func TestParseBytes(t *testing.T) {
+	t.Parallel()
 	for s, want := range map[string]int64{"24GiB": 24 << 30, "80 GB": 80e9, "1048576": 1 << 20, "1.5gib": 3 << 29, " 512MiB ": 512 << 20, "2TiB": 2 << 40} {
 		if got, err := parseBytes(s); err != nil || got != want {
 			t.Errorf("%q is %d, %v; want %d", s, got, err, want)
@@ -154,6 +158,7 @@ func TestParseBytes(t *testing.T) {
 }
 
 func TestReportWhatIf(t *testing.T) {
+	t.Parallel()
 	snap, report := fixture.Unpack(t, "../..", "unet_grow.snapshot.pickle"), fixture.Unpack(t, "../..", "unet_grow.sqlite")
 	book := filepath.Join(t.TempDir(), "b.xlsx")
 	if code, _, errs := command(t, "report", report, "--snapshot", snap, "--whatif", "-o", book); code != exitDone {

@@ -78,6 +78,7 @@ type change struct {
 	bytes int64
 }
 
+// size is how much changes, up or down.
 func (c change) size() int64 { return max(c.bytes, -c.bytes) }
 
 // changes are what a level does over the steady iterations.

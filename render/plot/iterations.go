@@ -149,7 +149,11 @@ const (
 	widestHalf = 14
 )
 
-// draw draws a column per iteration, and numbers under them.
+// draw draws the panel in r.
+//
+//  1. The area and its byte axis.
+//  2. A column per iteration. Few columns stand in the middle rather than growing to walls.
+//  3. Numbers, each under the column that holds its iteration, and what they count.
 func (p *columnsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Right: 2, Least: 15})
 	a.Low, a.High = p.low, p.high
@@ -168,7 +172,7 @@ func (p *columnsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 		p.bar(c, a, &p.bars[i], left+slot*(canvas.Length(i)+0.5), half)
 	}
 
-	// Numbers stand under the column that holds their iteration.
+	// Both lists are in time order, so that one pass finds the column of each iteration.
 	column := map[*align.Iteration]int{}
 	k := 0
 	for _, it := range p.view.its {
@@ -252,6 +256,7 @@ var (
 // warm-up, hatched where truncated.
 type boxLook struct{ grow, warm, cut bool }
 
+// draw draws a bar. One of two points has no border: it would be all there is to see.
 func (l boxLook) draw(c *canvas.Canvas, r canvas.Rect) {
 	fill, edge := barColor, barColor
 	if l.warm {

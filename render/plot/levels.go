@@ -29,6 +29,7 @@ var looks = map[align.LevelKind]lineLook{
 	align.LevelPoolUsed:  {"pool in use", canvas.Pen{Color: color.RGBA{0x20, 0x60, 0xC0, 0xFF}, Dashes: []float64{5, 2, 1.5, 2}}},
 }
 
+// look is that of a kind of level. Kinds that a later export may bring are drawn too, faintly.
 func look(kind align.LevelKind) lineLook {
 	l, ok := looks[kind]
 	if !ok {

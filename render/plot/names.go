@@ -18,6 +18,7 @@ type names struct {
 	place map[*align.Iteration]int // in Track.Iterations
 }
 
+// newNames sorts the calls of phases by iteration: each panel, and each sentence on a time, asks for those of one.
 func newNames(track *align.Track) names {
 	n := names{track: track, word: wordOf(track), place: map[*align.Iteration]int{}}
 	n.spans = make([][]*align.Span, len(track.Iterations))
@@ -60,6 +61,7 @@ func wordOf(t *align.Track) string {
 // named is one iteration in running text, such as "step 3".
 func (n *names) named(it *align.Iteration) string { return n.numbered(it.Index) }
 
+// numbered is named for an iteration of which only the number is known.
 func (n *names) numbered(index int) string { return fmt.Sprintf("%s %d", n.word, index) }
 
 // in says where something is that has an iteration, below 0 for none, and a phase, or a range outside iterations; empty

@@ -44,6 +44,7 @@ func CheckSize(o Options) error {
 	return err
 }
 
+// sheet is what the picture is drawn on.
 func (o *Options) sheet() (canvas.Sheet, error) {
 	sheet, err := canvas.NewSheet(o.Size, o.DPI)
 	if err != nil {

@@ -23,6 +23,7 @@ func newRunBars(c *canvas.Canvas, bars []RunBar, r canvas.Rect) *runBars {
 	return &runBars{bars: bars, per: (len(bars) + columns - 1) / columns, height: r.H()}
 }
 
+// heading names only what is in the panel.
 func (p *runBars) heading() canvas.Heading {
 	any := func(is func(b RunBar) bool) bool { return slices.ContainsFunc(p.bars, is) }
 	h := canvas.Heading{Title: "Peak of each run"}
@@ -53,8 +54,12 @@ const (
 	turnedEvery  = 11 // between turned labels
 )
 
-// draw draws the panel in r. Labels are turned where they would not fit side by side; where even that is too narrow, only
-// some are written.
+// draw draws the panel in r.
+//
+//  1. The width of the byte axis, for about the height that the area will have, and that of a column.
+//  2. Labels are turned where they would not fit side by side, which takes room below the area; where even turned ones are
+//     too many, only some are written.
+//  3. The area and its axis, then the columns.
 func (p *runBars) draw(c *canvas.Canvas, r canvas.Rect) {
 	if len(p.bars) == 0 {
 		r.X1 -= c.Pt(2)

@@ -17,6 +17,7 @@ type runLines struct {
 	band        bool  // there are ranges
 }
 
+// newRunLines prepares the panel: how far its axes go.
 func newRunLines(r *Runs) *runLines {
 	p := &runLines{Runs: r, low: math.MaxInt64, first: math.MaxInt64, last: math.MinInt64}
 	for _, l := range r.Lines {
@@ -50,6 +51,7 @@ func (p *runLines) middle() string {
 // pen is that of the i-th line.
 func (p *runLines) pen(i int) canvas.Pen { return runPens[i%len(runPens)].Wide(1.6) }
 
+// heading says of which levels the lines and bands are.
 func (p *runLines) heading() canvas.Heading {
 	h := canvas.Heading{Title: "Highest level of each iteration"}
 	if p.band {

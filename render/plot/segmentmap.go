@@ -211,4 +211,5 @@ func failureText(f *tensor.Holding) string {
 	return s + "."
 }
 
+// counted writes a number and its noun. Maps may have thousands of blocks, so that numbers have their thousands apart.
 func counted(n int, name string) string { return wording.Count(n) + " " + wording.Noun(n, name) }

@@ -202,6 +202,7 @@ type poolScale struct {
 	perByte float64
 }
 
+// at is where a byte of the row lies.
 func (s poolScale) at(bytes int64) canvas.Length {
 	return s.x0 + canvas.Length(float64(bytes)*s.perByte)
 }

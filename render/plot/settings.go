@@ -56,6 +56,7 @@ func newSettings(wi *whatif.Comparison, shown []int) *settingsPanel {
 	return p
 }
 
+// heading leaves the lines to the table above: there each has its figures beside it.
 func (p *settingsPanel) heading() canvas.Heading {
 	h := canvas.Heading{Title: "Reserved over time, on a card with room enough"}
 	h.Entries.Add(true, "tensors (allocated)", canvas.Swatch(under))
@@ -197,6 +198,7 @@ func (p *settingsPanel) stops(c *canvas.Canvas, a canvas.Area) {
 	}
 }
 
+// near says that two points are less than d apart both ways.
 func near(a, b canvas.Point, d canvas.Length) bool {
 	return max(a.X-b.X, b.X-a.X) < d && max(a.Y-b.Y, b.Y-a.Y) < d
 }

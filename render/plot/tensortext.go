@@ -133,6 +133,7 @@ func (n *names) takers(takers []tensor.Taker) string {
 	return s + ": " + strings.Join(parts, ", ")
 }
 
+// takerCall names the call of a taker. A report may hold the memory event without the call.
 func takerCall(t *tensor.Taker) string {
 	if t.Call == "" {
 		return "a call that is not in the report"

@@ -68,6 +68,7 @@ func failedCalls(calls []align.FailedAlloc) string {
 	return name
 }
 
+// failedWhere says where a call failed: in a phase or range, or else when.
 func (t *captionText) failedWhere(f *align.FailedAlloc) string {
 	if w := t.in(f.Iteration, f.Phase, f.Range); w != "" {
 		return w

@@ -27,6 +27,7 @@ type view struct {
 	doubts  []findings.Warning // about what was asked for
 }
 
+// stacksTensors says that tensors are stacked, not the driver's own blocks by kind.
 func (v *view) stacksTensors() bool { return v.stack == "category" || v.stack == "phase" }
 
 // partial says that the user chose a part of the run, so that what is in view and what the run has are two things.

@@ -75,6 +75,7 @@ func settingsFinding(wi *whatif.Comparison) string {
 	return text
 }
 
+// settingLabel begins a sentence with a setting.
 func settingLabel(s *whatif.Setting) string {
 	if s.Conf == "" {
 		return "The default"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"nsysmem/align"
@@ -78,6 +79,24 @@ func TestWhatIfSays(t *testing.T) {
 	}
 	if n := count(img, failed); n < 20 {
 		t.Errorf("the mark of a failed request has %d pixels", n)
+	}
+}
+
+// TestSettingsTable: each figure stands under its head.
+func TestSettingsTable(t *testing.T) {
+	t.Parallel()
+	const gib = 1 << 30
+	w := &whatif.Comparison{Replay: &torchmem.Replay{}, Capacity: 9 * gib, Settings: []whatif.Setting{{IsDefault: true}}}
+	s := &w.Settings[0]
+	s.Conf, s.PeakReserved, s.CacheAtPeak, s.CUDAMallocs, s.SmallestCard = "x", 1*gib, 2*gib, 3, 4*gib
+	text := said(t, drawWhatIf(t, w, "svg", Options{noScan: true}))
+	for _, want := range []string{
+		"setting peak reserved cache at tensor peak cudaMallocs smallest card on 9 GiB ",
+		"#1 x 1 GiB 2 GiB 3 4 GiB runs through ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q: %s", want, text)
+		}
 	}
 }
 

@@ -140,6 +140,7 @@ func missing(want [2]int, its []*align.Iteration) string {
 	return strings.Join(parts, ", ")
 }
 
+// indexes are the numbers of iterations.
 func indexes(its []*align.Iteration) []int {
 	out := make([]int, len(its))
 	for i, it := range its {

@@ -91,6 +91,7 @@ func WriteInfo(w io.Writer, info *Info, width int, color bool) error {
 	return p.out.close()
 }
 
+// contents says what is there, and for what is not how to record it the next time.
 func (p *printer) contents(info *Info) {
 	if len(info.Contents) == 0 {
 		return
@@ -104,6 +105,7 @@ func (p *printer) contents(info *Info) {
 	}
 }
 
+// processes are those with CUDA work: a report may have a thousand others, of the whole machine.
 func (p *printer) processes(info *Info) {
 	p.head("Processes with CUDA work")
 	if len(info.Processes) == 0 {
@@ -113,6 +115,7 @@ func (p *printer) processes(info *Info) {
 	p.table(laidOut(tables.Processes.Columns(tables.Terminal), info.Processes), nil)
 }
 
+// devices are those of the machine, whether the program used them or not.
 func (p *printer) devices(info *Info) {
 	if len(info.Devices) == 0 {
 		return
@@ -121,6 +124,7 @@ func (p *printer) devices(info *Info) {
 	p.table(laidOut(tables.Devices.Columns(tables.Terminal), info.Devices), nil)
 }
 
+// families says what the iterations are found in, and what else --iteration could name.
 func (p *printer) families(info *Info) {
 	p.head("Iterations")
 	if len(info.Iterations) == 0 {

@@ -17,6 +17,7 @@ type SnapshotInfo struct {
 	Trouble     string // why it does not go with the report; empty where it does
 }
 
+// snapshot says what the snapshot holds, and below the table what is doubtful of each device.
 func (p *printer) snapshot(s *SnapshotInfo) {
 	p.head("PyTorch memory snapshot")
 	size := ""
@@ -47,6 +48,7 @@ func (p *printer) snapshot(s *SnapshotInfo) {
 	}
 }
 
+// snapshot writes the member "snapshot"; none where no snapshot was given.
 func (e *encoder) snapshot(s *SnapshotInfo) {
 	if s == nil {
 		return

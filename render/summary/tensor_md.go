@@ -86,6 +86,7 @@ func (m *markdown) fragmentation(rep *findings.Report, t *align.Track) {
 	}
 }
 
+// levels writes the tables of printer.threeLevels. Phases are never thinned here: a page may be searched.
 func (m *markdown) levels(rep *findings.Report, t *align.Track) {
 	if len(t.Iterations) > 0 {
 		m.head(3, "Three levels of each iteration")
@@ -105,6 +106,7 @@ func (m *markdown) theory(t *align.Track) {
 	markdownTable(m, tables.Theory.Columns(tables.Markdown), tables.ExpectedCategories(t), nil)
 }
 
+// holding is one table, unlike in text: a page has room for a column that says how it is told.
 func (m *markdown) holding(rep *findings.Report, t *align.Track, h *tensor.Holding) {
 	var rows []*tables.Row[tables.Holder]
 	for _, g := range phrase.ShareGroups(h) {

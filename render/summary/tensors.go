@@ -49,6 +49,8 @@ func (e *encoder) categories(t *align.Track) {
 	e.raw("}")
 }
 
+// snapshotOf writes what a snapshot tells beside levels and categories. Lists are whole, but for shares: a program may have
+// thousands of lines that ask for memory, of which the first few hold nearly all.
 func (e *encoder) snapshotOf(t *align.Track) {
 	ten := t.Tensors
 	e.raw("{")
@@ -96,6 +98,8 @@ func (e *encoder) snapshotOf(t *align.Track) {
 	e.raw("}")
 }
 
+// holding writes who holds memory at one time, told in all three ways: a program that reads it has no use for the choice that
+// people are spared.
 func (e *encoder) holding(t *align.Track, h *tensor.Holding) {
 	e.raw("{")
 	members(e, tables.Holdings.Columns(tables.JSON), tables.HoldingRow(e.rep, t, h))
@@ -111,6 +115,7 @@ func (e *encoder) holding(t *align.Track, h *tensor.Holding) {
 	e.raw("}")
 }
 
+// cache writes the state of the allocator's cache; null where it is not known.
 func (e *encoder) cache(t *align.Track, c *tensor.Cache) {
 	if c == nil {
 		e.raw("null")
@@ -119,6 +124,7 @@ func (e *encoder) cache(t *align.Track, c *tensor.Cache) {
 	object(e, tables.Caches.Columns(tables.JSON), &tables.Row[tables.Cache]{Report: e.rep, Track: t, Item: &tables.Cache{Cache: c}})
 }
 
+// theory writes what a model of so many parameters needs, beside what was measured.
 func (e *encoder) theory(t *align.Track) {
 	th := t.Theory
 	e.raw("{")

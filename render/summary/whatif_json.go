@@ -53,6 +53,7 @@ func WriteWhatIfJSON(w io.Writer, wi *whatif.Comparison) error {
 	return e.out.close()
 }
 
+// texts writes an array of texts.
 func (e *encoder) texts(list []string) {
 	e.raw("[")
 	for i, s := range list {
@@ -62,6 +63,8 @@ func (e *encoder) texts(list []string) {
 	e.raw("]")
 }
 
+// setting writes a setting with all that it comes to. Where it peaks and where it differs are objects of the same members, so
+// that a program reads all places alike.
 func (e *encoder) setting(r *tables.Setting) {
 	w := r.WhatIf
 	s := &w.Settings[r.Place]
@@ -97,6 +100,7 @@ func (e *encoder) setting(r *tables.Setting) {
 	e.raw("}")
 }
 
+// difference writes null for the base, and for what never differs from it.
 func (e *encoder) difference(m *tables.Moment) {
 	if m == nil {
 		e.raw("null")
@@ -105,6 +109,8 @@ func (e *encoder) difference(m *tables.Moment) {
 	object(e, tables.Differences.Columns(tables.JSON), m)
 }
 
+// limits writes what the setting comes to on the card that was asked for; null where none was. Of the requests that fail the
+// first are described: the program would have stopped there.
 func (e *encoder) limits(w *whatif.Comparison, l *whatif.Limits) {
 	if l == nil {
 		e.raw("null")

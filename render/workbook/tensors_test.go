@@ -24,6 +24,7 @@ func tensorSample() *findings.Report {
 }
 
 func TestTensorsGolden(t *testing.T) {
+	t.Parallel()
 	f := open(t, write(t, tensorSample()))
 	checkTables(t, f)
 	want := append(append(slices.Clone(sheetNames[:5]), tensorSheets...), sheetNames[5:]...)
@@ -41,6 +42,7 @@ func TestTensorsGolden(t *testing.T) {
 }
 
 func TestTensorsSameBytes(t *testing.T) {
+	t.Parallel()
 	first := write(t, tensorSample())
 	for range 2 {
 		if !bytes.Equal(write(t, tensorSample()), first) {
@@ -79,6 +81,7 @@ func TestTensorRowLimit(t *testing.T) {
 
 // TestInferredSaid checks that every sheet with iterations or phases says so where they were not annotated.
 func TestInferredSaid(t *testing.T) {
+	t.Parallel()
 	rep := tensorSample()
 	sample.Infer(rep)
 	f := open(t, write(t, rep))
@@ -110,6 +113,7 @@ func TestInferredSaid(t *testing.T) {
 
 // TestRuns compares the workbooks of real runs with what PyTorch's own meters said, and with the report.
 func TestRuns(t *testing.T) {
+	t.Parallel()
 	for name, run := range sample.Runs(t) {
 		if !fixture.Slow && name != "cnn_default.sqlite" {
 			continue

@@ -13,6 +13,7 @@ import (
 )
 
 func TestWhatIf(t *testing.T) {
+	t.Parallel()
 	rep := sample.Report(3)
 	w := &whatif.Comparison{Track: rep.Tracks[0], Replay: &torchmem.Replay{}, Timed: true, Known: true, Capacity: 6 << 30, CannotKnow: []string{"time is not modelled"}}
 	for i, conf := range []string{"", "expandable_segments:True", "roundup_power2_divisions:[64:8,>:1]"} {

@@ -232,6 +232,7 @@ func dump(t testing.TB, f *excelize.File) []byte {
 }
 
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	f := open(t, write(t, sample.Report(4)))
 	checkTables(t, f)
 	if got := f.GetSheetList(); !slices.Equal(got, sheetNames) {
@@ -241,6 +242,7 @@ func TestGolden(t *testing.T) {
 }
 
 func TestSameBytes(t *testing.T) {
+	t.Parallel()
 	first := write(t, sample.Report(5))
 	for range 5 {
 		if !bytes.Equal(write(t, sample.Report(5)), first) {
@@ -250,6 +252,7 @@ func TestSameBytes(t *testing.T) {
 }
 
 func TestProperties(t *testing.T) {
+	t.Parallel()
 	f := open(t, write(t, sample.Report(3)))
 	p, err := f.GetDocProps()
 	if err != nil {
@@ -262,6 +265,7 @@ func TestProperties(t *testing.T) {
 
 // TestNumbers checks that the cells hold exact values under what their formats show.
 func TestNumbers(t *testing.T) {
+	t.Parallel()
 	rep := sample.Report(4)
 	rep.Tracks[0].Iterations[1].Memory.Peak = 150_109_880_321
 	rep.Tracks[0].Iterations[1].GPU.KernelNS = 1_234_567_891
@@ -289,6 +293,7 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestHostileNames(t *testing.T) {
+	t.Parallel()
 	rep := sample.Report(len(sample.Hostile) + 1)
 	sample.Hurt(rep)
 	long := strings.Repeat("長", 40_000)
@@ -320,6 +325,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 func TestNotCollected(t *testing.T) {
+	t.Parallel()
 	rep := sample.Report(3)
 	rep.Collected = align.Collected{NVTX: true}
 	for _, tr := range rep.Tracks {
@@ -348,6 +354,7 @@ func TestNotCollected(t *testing.T) {
 }
 
 func TestEmpty(t *testing.T) {
+	t.Parallel()
 	f := open(t, write(t, &findings.Report{Report: &align.Report{Collected: align.Collected{Memory: true, NVTX: true, Kernels: true, API: true, Copies: true}}}))
 	checkTables(t, f)
 	if got := rows(t, f, "Allocations")[1][0]; got != "none in the recorded time" {
@@ -387,6 +394,7 @@ func TestRowLimit(t *testing.T) {
 }
 
 func TestManyPhases(t *testing.T) {
+	t.Parallel()
 	rep := sample.Report(2)
 	it := &rep.Tracks[0].Iterations[0]
 	for i := range 300 {
@@ -411,6 +419,7 @@ func TestManyPhases(t *testing.T) {
 // TestExports compares the workbooks of real exports with the reports they were made of: a few that have everything in
 // them, or all.
 func TestExports(t *testing.T) {
+	t.Parallel()
 	few := []string{"cnn_default.sqlite", "cpp_mem.sqlite", "cnn_2022.sqlite"}
 	if fixture.Slow || *keep != "" {
 		few = nil
@@ -472,6 +481,7 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 func TestWriteError(t *testing.T) {
+	t.Parallel()
 	if err := Write(full{}, sample.Report(2), Options{}); err == nil {
 		t.Error("no error from a full disk")
 	}

@@ -1,6 +1,9 @@
 package allocator
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // A freeList holds free blocks in order of size, then address, in pieces of bounded length: finding, adding and removing
 // one costs little however many there are, without a pointer for each.
@@ -73,7 +76,7 @@ func (l *freeList) insert(b freeBlock) {
 		a.part--
 		a.i = len(l.parts[a.part])
 	}
-	q := append(l.parts[a.part], freeBlock{})
+	q := append(l.parts[a.part], freeBlock{}) // by hand: each allocation and free comes here
 	copy(q[a.i+1:], q[a.i:])
 	q[a.i] = b
 	l.parts[a.part] = q
@@ -82,9 +85,7 @@ func (l *freeList) insert(b freeBlock) {
 	}
 	half := append(make([]freeBlock, 0, freePart), q[freePart/2:]...)
 	l.parts[a.part] = q[:freePart/2]
-	l.parts = append(l.parts, nil)
-	copy(l.parts[a.part+2:], l.parts[a.part+1:])
-	l.parts[a.part+1] = half
+	l.parts = slices.Insert(l.parts, a.part+1, half)
 }
 
 // remove takes out a block that is in the list.
@@ -92,21 +93,16 @@ func (l *freeList) remove(b freeBlock) {
 	a := l.seek(b)
 	l.n--
 	q := l.parts[a.part]
+	if len(q) == 1 {
+		l.parts = slices.Delete(l.parts, a.part, a.part+1)
+		return
+	}
 	copy(q[a.i:], q[a.i+1:])
 	l.parts[a.part] = q[:len(q)-1]
-	if len(q) == 1 {
-		l.parts = append(l.parts[:a.part], l.parts[a.part+1:]...)
-	}
 }
 
 // all are the blocks in order, as a copy.
-func (l *freeList) all() []freeBlock {
-	out := make([]freeBlock, 0, l.n)
-	for _, p := range l.parts {
-		out = append(out, p...)
-	}
-	return out
-}
+func (l *freeList) all() []freeBlock { return slices.Concat(l.parts...) }
 
 // largest is the last block; ok is false where there is none.
 func (l *freeList) largest() (freeBlock, bool) {

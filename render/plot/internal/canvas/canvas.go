@@ -167,6 +167,7 @@ func (c *Canvas) Outline(p Pen, r Rect) {
 		Point{X: r.X0, Y: r.Y0})
 }
 
+// stroke draws a path with a pen. Dashes shrink with the layout, as all lengths do.
 func (c *Canvas) stroke(p Pen, path vg.Path) {
 	c.out.SetColor(p.Color)
 	c.out.SetLineWidth(c.Pt(p.Width))

@@ -142,6 +142,7 @@ func (f *Fonts) find(r rune) *opentype.Font {
 	return face
 }
 
+// has says that a face knows r; glyph 0 is the box of what it does not know.
 func (f *Fonts) has(face *opentype.Font, r rune) bool {
 	i, err := face.GlyphIndex(&f.buf, r)
 	return err == nil && i != 0

@@ -121,6 +121,7 @@ func newSegment(from, to int64, most float64) segment {
 	return s
 }
 
+// weights is what segments weigh together.
 func weights(segs []segment) float64 {
 	sum := 0.0
 	for _, s := range segs {

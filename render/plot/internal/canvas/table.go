@@ -9,6 +9,7 @@ type Column[T any] struct {
 	Yield int         // columns of a table that is too wide lose the ends of their texts, 1 first, then 2; 0 for never
 }
 
+// text is what a row has in the column; empty where that is a piece of line.
 func (col *Column[T]) text(row T) string {
 	if col.Cell == nil {
 		return ""

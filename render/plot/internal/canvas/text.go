@@ -49,6 +49,7 @@ func (s Style) Right() Style {
 	return s
 }
 
+// face is the place of a style's face among the built-in ones.
 func (s Style) face() int {
 	if s.Bold {
 		return 1

@@ -1,0 +1,203 @@
+package summary
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"nsysmem/align"
+	"nsysmem/internal/wording"
+	"nsysmem/render/tables"
+)
+
+// An encoder appends JSON to a buffer. Nothing in it allocates per row: a report may have a million of them.
+type encoder struct {
+	out output
+	c   align.Collected
+	rep *align.Report // nil where something other than a report is written
+
+	// Texts are escaped as encoding/json does it, <, > and & too. The parts that come from a snapshot have always been written
+	// so; whoever compares outputs byte by byte counts on it.
+	html bool
+}
+
+func (e *encoder) raw(s string) { e.out.b = append(e.out.b, s...) }
+
+func (e *encoder) int(v int64) { e.out.b = strconv.AppendInt(e.out.b, v, 10) }
+
+func (e *encoder) text(s string) {
+	if e.html {
+		b, _ := json.Marshal(s) // there is no string that it cannot write
+		e.out.b = wording.AppendShownJSON(e.out.b, b)
+		return
+	}
+	e.out.b = wording.AppendJSON(e.out.b, s)
+}
+
+// ints writes an array of numbers.
+func (e *encoder) ints(list []int64) {
+	e.raw("[")
+	for i, v := range list {
+		e.next(i, "")
+		e.int(v)
+	}
+	e.raw("]")
+}
+
+func (e *encoder) bool(v bool) { e.out.b = strconv.AppendBool(e.out.b, v) }
+
+// next parts the elements of an array, and is where the buffer is handed on.
+func (e *encoder) next(i int, lead string) {
+	if i > 0 {
+		e.raw(",")
+	}
+	e.raw(lead)
+	e.out.spill()
+}
+
+// textOrNull writes an empty string, which stands for unknown, as null.
+func (e *encoder) textOrNull(s string) {
+	if s == "" {
+		e.raw("null")
+		return
+	}
+	e.text(s)
+}
+
+// intOrNull writes 0, where that stands for unknown, as null.
+func (e *encoder) intOrNull(v int64) {
+	if v == 0 {
+		e.raw("null")
+		return
+	}
+	e.int(v)
+}
+
+// float writes what JSON has no form for as null.
+func (e *encoder) float(v float64) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		e.raw("null")
+		return
+	}
+	e.out.b = strconv.AppendFloat(e.out.b, v, 'f', -1, 64)
+}
+
+// key begins a member of an object, and parts it from the one before.
+func (e *encoder) key(k string) {
+	if n := len(e.out.b); n > 0 && e.out.b[n-1] != '{' {
+		e.raw(",")
+	}
+	e.raw(`"`)
+	e.raw(k)
+	e.raw(`":`)
+}
+
+func (e *encoder) intField(k string, v int64) {
+	e.key(k)
+	e.int(v)
+}
+
+func (e *encoder) intFieldOrNull(k string, v int64) {
+	e.key(k)
+	e.intOrNull(v)
+}
+
+// countField writes a number, or null where it is not known.
+func (e *encoder) countField(k string, v int64, known bool) {
+	e.key(k)
+	if known {
+		e.int(v)
+	} else {
+		e.raw("null")
+	}
+}
+
+func (e *encoder) textField(k, s string) {
+	e.key(k)
+	e.text(s)
+}
+
+func (e *encoder) textFieldOrNull(k, s string) {
+	e.key(k)
+	e.textOrNull(s)
+}
+
+func (e *encoder) floatField(k string, v float64) {
+	e.key(k)
+	e.float(v)
+}
+
+func (e *encoder) boolField(k string, v bool) {
+	e.key(k)
+	e.bool(v)
+}
+
+// each writes the elements of an array, items of a track.
+func each[T any](e *encoder, t *align.Track, items []T, write func(*tables.Row[T])) {
+	r := &tables.Row[T]{Report: e.rep, Track: t}
+	for i := range items {
+		r.Item = &items[i]
+		e.next(i, "\n  ")
+		write(r)
+	}
+}
+
+// members writes the columns of a row that are in no group; the groups are parts of align.Use.
+func members[R any](e *encoder, cols []tables.Column[R], r R) {
+	for i := range cols {
+		c := &cols[i]
+		if c.Group != "" {
+			continue
+		}
+		e.key(c.Head)
+		switch {
+		case !c.Knows(r):
+			e.raw("null")
+		case c.Unit == tables.Origin:
+			e.text(tables.Origins[c.Int(r)])
+		case c.Unit == tables.Flag:
+			e.bool(c.Int(r) != 0)
+		case c.Int != nil:
+			e.int(c.Int(r))
+		case c.Real != nil:
+			e.float(c.Real(r))
+		case c.List != nil:
+			e.ints(c.List(r))
+		default:
+			e.text(c.Text(r))
+		}
+	}
+}
+
+// object writes a row as an object.
+func object[R any](e *encoder, cols []tables.Column[R], r R) {
+	e.raw("{")
+	members(e, cols, r)
+	e.raw("}")
+}
+
+// objects writes rows as an array of objects, each behind a lead.
+func objects[R any](e *encoder, lead string, cols []tables.Column[R], rows []R) {
+	e.raw("[")
+	for i, r := range rows {
+		e.next(i, lead)
+		object(e, cols, r)
+	}
+	e.raw("]")
+}
+
+// figures writes what is counted for a part of a row as an object. Where timed is false the row stands for many, and a point
+// in time is null.
+func figures[T any](e *encoder, u *T, list []tables.Figure[T], timed bool) {
+	e.raw("{")
+	for i := range list {
+		f := &list[i]
+		e.key(f.Key)
+		if f.Needs != nil && !f.Needs(&e.c) || !timed && f.Stamp {
+			e.raw("null")
+			continue
+		}
+		e.int(f.Get(u))
+	}
+	e.raw("}")
+}
