@@ -9,9 +9,9 @@ import (
 	"nsysmem/nsysdb"
 )
 
-// How high the memory of a program rises, and which kernels the phases of a steady iteration launch.
-func ExampleAnalyze() {
-	db, err := nsysdb.Open("../testdata/cnn_default.sqlite")
+// A program of one's own asks which iteration needs most, and in which phase of it the level is highest.
+func Example() {
+	db, err := nsysdb.Open("../testdata/cpp_mem.sqlite")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -21,20 +21,45 @@ func ExampleAnalyze() {
 		log.Fatal(err)
 	}
 	for _, t := range rep.Tracks {
-		fmt.Printf("device %d: %d iterations %q\n", t.Device, len(t.Iterations), t.IterationsFrom.Pattern)
-		fmt.Printf("peak %d bytes\n", t.Level(align.LevelDevice).Peak)
-		for _, p := range t.Phases {
-			if p.Depth == 1 {
-				fmt.Printf("%s: %d kernels, up to %d bytes\n", p.Path, p.Median.GPU.Kernels, p.Max.Memory.Peak)
-			}
+		for i := range t.Iterations {
+			it := &t.Iterations[i]
+			fmt.Printf("%s: peak %d bytes in %s, %d bytes stay\n", it.Name, it.Memory.Peak, it.PeakPhase(align.LevelDevice), it.Memory.Net)
 		}
 	}
 	// Output:
-	// device 0: 8 iterations "iteration #"
-	// peak 491061497 bytes
-	// data: 0 kernels, up to 491061497 bytes
-	// forward: 37 kernels, up to 491061497 bytes
-	// backward: 70 kernels, up to 491061497 bytes
-	// optimizer: 8 kernels, up to 491061497 bytes
-	// (other): 0 kernels, up to 491061497 bytes
+	// step 0: peak 147824640 bytes in backward, 4194304 bytes stay
+	// step 1: peak 147824640 bytes in backward, 0 bytes stay
+	// step 2: peak 147824640 bytes in backward, 0 bytes stay
+	// step 3: peak 147824640 bytes in backward, 5242880 bytes stay
+	// step 4: peak 153067520 bytes in backward, 0 bytes stay
+	// step 5: peak 153067520 bytes in backward, 0 bytes stay
+}
+
+// What is said with confidence has to be known: a figure that was not collected is told from a zero.
+func ExampleCollected() {
+	db, err := nsysdb.Open("../testdata/cnn_2022.sqlite")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	rep, err := align.Analyze(context.Background(), db, align.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if !rep.Collected.Memory {
+		fmt.Println("memory events were not recorded")
+	}
+	// Output: memory events were not recorded
+}
+
+// A pattern that is none is an error of Analyze.
+func ExampleOptions() {
+	db, err := nsysdb.Open("../testdata/cpp_mem.sqlite")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	_, err = align.Analyze(context.Background(), db, align.Options{Iteration: "step ("})
+	fmt.Println(err)
+	// Output: align: iteration pattern "step (": error parsing regexp: missing closing ): `step (`
 }
