@@ -47,8 +47,8 @@ func birthOf(b *tensor.Block, p *palette) birth {
 	return birth{nowhere, "outside ranges"}
 }
 
-// color is that of a birth's layer.
-func (b birth) color(p *palette) color.RGBA {
+// layerColor is that of a birth's layer.
+func (b birth) layerColor(p *palette) color.RGBA {
 	switch b.group {
 	case beforeRecording:
 		return beforeColor
@@ -98,7 +98,7 @@ func (s *stack) byPhase(ten *tensor.Memory, p *palette, from, to int64) {
 	key := slices.Repeat([]uint8{uint8(len(kept))}, len(births))
 	for k, id := range kept {
 		key[id] = uint8(k)
-		s.layers = append(s.layers, layer{clean(births[id].name), births[id].color(p)})
+		s.layers = append(s.layers, layer{clean(births[id].name), births[id].layerColor(p)})
 	}
 	if left := len(births) - len(kept); left > 0 {
 		s.layers = append(s.layers, layer{fmt.Sprintf("%d others", left), othersColor})

@@ -85,7 +85,7 @@ func (n *names) where(t int64) string {
 	if i >= 0 && t < its[i].End {
 		return n.in(i, n.innermost(&its[i], t), "")
 	}
-	if s := n.in(-1, "", n.outer(t)); s != "" {
+	if s := n.in(-1, "", n.outerRange(t)); s != "" {
 		return s
 	}
 	switch {
@@ -99,8 +99,8 @@ func (n *names) where(t int64) string {
 	return fmt.Sprintf("between %s and %d", n.named(&its[i]), its[i+1].Index)
 }
 
-// outer is the range outside iterations that holds a time: of several the one that began last.
-func (n *names) outer(t int64) string {
+// outerRange is the range outside iterations that holds a time: of several the one that began last.
+func (n *names) outerRange(t int64) string {
 	name, start := "", int64(0)
 	for i := range n.track.Ranges {
 		r := &n.track.Ranges[i]

@@ -38,7 +38,7 @@ func newScene(rep *findings.Report, track *align.Track, v *view, curves [][]alig
 	if v.timeline && !v.fixed {
 		v.shrink(track, s.time)
 	}
-	s.scale = v.scale()
+	s.scale = v.timeScale()
 	s.stack = newStack(track, s.palette, v)
 	if v.segments {
 		s.memory = newSegmentMap(track.Tensors, v.o, s.stack)

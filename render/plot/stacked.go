@@ -23,13 +23,13 @@ type stacked struct {
 	high   int64   // bytes; highest level in view
 }
 
-// columns brings the part of a stack that a scale shows to n columns.
+// toColumns brings the part of a stack that a scale shows to n columns.
 //
 //  1. The steps of the level say for each column where it is highest. These positions rise from left to right.
 //  2. A block counts in the columns whose position lies in its life: from one column on, to another. One pass over the
 //     blocks adds it at the one and takes it away at the other.
 //  3. Sums from left to right give each layer, sums over the layers its upper edge.
-func (s *stack) columns(scale canvas.Scale, n int) *stacked {
+func (s *stack) toColumns(scale canvas.Scale, n int) *stacked {
 	n = max(n, 1)
 	out := &stacked{layers: s.layers, cols: s.moments(scale, n), top: make([]int64, len(s.layers))}
 	for range s.layers {

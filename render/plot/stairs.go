@@ -75,8 +75,8 @@ func (s *stairs) topColumn() int {
 	return max(slices.IndexFunc(s.columns, func(c column) bool { return c.any && c.high == s.high }), 0)
 }
 
-// top is where the highest level in view is first reached.
-func (s *stairs) top(a canvas.Area) canvas.Point {
+// topPoint is where the highest level in view is first reached.
+func (s *stairs) topPoint(a canvas.Area) canvas.Point {
 	return canvas.Point{X: a.Column(float64(s.topColumn())+0.5, len(s.columns)), Y: a.Y(s.high)}
 }
 
@@ -161,12 +161,12 @@ func stepLine(a canvas.Area, n int, level func(i int) int64) []canvas.Point {
 	return pts
 }
 
-// ground fills the area under the lowest level of each column.
-func (s *stairs) ground(c *canvas.Canvas, a canvas.Area, look color.RGBA) {
+// fillLow fills the area under the lowest level of each column.
+func (s *stairs) fillLow(c *canvas.Canvas, a canvas.Area, look color.RGBA) {
 	c.Polygon(look, a.Under(s.lowEdge(a)))
 }
 
-// area fills the area under the highest level of each column.
-func (s *stairs) area(c *canvas.Canvas, a canvas.Area, look color.RGBA) {
+// fillHigh fills the area under the highest level of each column.
+func (s *stairs) fillHigh(c *canvas.Canvas, a canvas.Area, look color.RGBA) {
 	c.Polygon(look, a.Under(s.highEdge(a)))
 }

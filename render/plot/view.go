@@ -73,8 +73,8 @@ func (v *view) setter(it *align.Iteration) string {
 	return best
 }
 
-// scale lays the timeline out.
-func (v *view) scale() canvas.Scale {
+// timeScale lays the timeline out.
+func (v *view) timeScale() canvas.Scale {
 	if v.o.Linear || v.chosen {
 		return canvas.Linear(v.from, v.to)
 	}

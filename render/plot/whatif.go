@@ -23,7 +23,7 @@ func WriteWhatIf(w io.Writer, format string, wi *whatif.Comparison, o Options) (
 		page := canvas.NewPage(c)
 		title := o.Title
 		if title == "" {
-			title = base(wi.Snapshot) + ": reserved memory under other allocator settings"
+			title = baseName(wi.Snapshot) + ": reserved memory under other allocator settings"
 		}
 		page.Title(clean(title), aboutSettings(wi))
 		page.Skip(5)
@@ -40,7 +40,7 @@ func WriteWhatIf(w io.Writer, format string, wi *whatif.Comparison, o Options) (
 func aboutSettings(wi *whatif.Comparison) string {
 	s := fmt.Sprintf("device %d, ", wi.Device)
 	if t := wi.Track; t != nil {
-		s = fmt.Sprintf("%s (pid %d) on device %d, %s, ", base(t.Process), t.PID, t.Device, t.DeviceName)
+		s = fmt.Sprintf("%s (pid %d) on device %d, %s, ", baseName(t.Process), t.PID, t.Device, t.DeviceName)
 	}
 	s += fmt.Sprintf("%d allocations served again under each setting · PyTorch's cache alone, timing not modelled", wi.Allocations)
 	if wi.HasOutside {
