@@ -37,10 +37,7 @@ func birthOf(b *tensor.Block, p *palette) birth {
 	case b.Start == align.Never:
 		return birth{beforeRecording, "live before recording"}
 	case b.Iteration >= 0:
-		if top := p.top[b.Phase]; top != "" {
-			return birth{inIteration, top}
-		}
-		return birth{inIteration, align.OtherPhase}
+		return birth{inIteration, cmp.Or(p.top[b.Phase], align.OtherPhase)}
 	case b.Phase != "":
 		return birth{inRange, b.Phase}
 	}
@@ -86,13 +83,11 @@ func (s *stack) byPhase(ten *tensor.Memory, p *palette, from, to int64) {
 			births, area = append(births, at), append(area, 0)
 		}
 		of[i] = id
-		start, end := max(b.Start, from), to
+		end := to
 		if b.End != align.Never {
-			end = min(end, b.End)
+			end = min(to, b.End)
 		}
-		if end > start {
-			area[id] += float64(b.Counted) * float64(end-start)
-		}
+		area[id] += float64(b.Counted) * float64(max(end-max(b.Start, from), 0))
 	}
 	kept := largest(births, area, p)
 	key := slices.Repeat([]uint8{uint8(len(kept))}, len(births))

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -52,10 +53,7 @@ func (t *captionText) peakText() string {
 func (t *captionText) foundText() string {
 	f := t.track.IterationsFrom
 	why := brief(f.Why, 160)
-	n := f.Count
-	if n == 0 {
-		n = len(t.track.Iterations)
-	}
+	n := cmp.Or(f.Count, len(t.track.Iterations))
 	name := ""
 	if f.Pattern != "" {
 		name = " “" + short(f.Pattern) + "”"

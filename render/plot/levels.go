@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"image/color"
 	"strconv"
 
@@ -195,8 +196,5 @@ func failedCall(calls []align.FailedAlloc) string {
 		}
 		name = calls[i].Call
 	}
-	if name == "" {
-		return several
-	}
-	return clean(name)
+	return clean(cmp.Or(name, several))
 }

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 
 	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
@@ -114,13 +115,7 @@ func (p *segmentsPanel) pools() []*pool {
 		}
 		pl.segs = append(pl.segs, s)
 	}
-	var out []*pool
-	for _, pl := range []*pool{large, small} {
-		if len(pl.segs) > 0 {
-			out = append(out, pl)
-		}
-	}
-	return out
+	return slices.DeleteFunc([]*pool{large, small}, func(pl *pool) bool { return len(pl.segs) == 0 })
 }
 
 // layOut shares so many rows of a width out between pools, and finds their scales.

@@ -120,17 +120,13 @@ func (s *stacked) peak() int {
 	return max(slices.IndexFunc(s.cols, func(c moment) bool { return c.high == s.high }), 0)
 }
 
-// edge is a level of each column as a line from the left.
-func (s *stacked) edge(a canvas.Area, level func(i int) int64) []canvas.Point {
-	return stepLine(a, len(s.cols), level)
-}
-
 // draw fills the layers, each from the axis to its upper edge, the uppermost first: neighbours that only share an edge
 // would show a seam.
 func (s *stacked) draw(c *canvas.Canvas, a canvas.Area) {
-	for k := len(s.layers) - 1; k >= 0; k-- {
+	n := len(s.cols)
+	for k, l := range slices.Backward(s.layers) {
 		if s.top[k] > 0 {
-			c.Polygon(s.layers[k].color, a.Under(s.edge(a, func(i int) int64 { return s.sums[k][i] })))
+			c.Polygon(l.color, a.Under(stepLine(a, n, func(i int) int64 { return s.sums[k][i] })))
 		}
 	}
 	if len(s.layers) == 0 {
@@ -138,7 +134,7 @@ func (s *stacked) draw(c *canvas.Canvas, a canvas.Area) {
 	}
 	top := s.sums[len(s.layers)-1]
 	if s.dense() {
-		c.Line(canvas.Pen{Width: 0.8, Color: canvas.Ink, Dashes: []float64{2, 1.5}}, s.edge(a, func(i int) int64 { return s.cols[i].low })...)
+		c.Line(canvas.Pen{Width: 0.8, Color: canvas.Ink, Dashes: []float64{2, 1.5}}, stepLine(a, n, func(i int) int64 { return s.cols[i].low })...)
 	}
-	c.Line(canvas.Pen{Width: 0.7, Color: canvas.Ink}, s.edge(a, func(i int) int64 { return top[i] })...)
+	c.Line(canvas.Pen{Width: 0.7, Color: canvas.Ink}, stepLine(a, n, func(i int) int64 { return top[i] })...)
 }

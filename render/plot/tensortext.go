@@ -157,8 +157,8 @@ func (t *captionText) theoryText() string {
 	}
 	measured := map[string]int64{}
 	if ten := t.track.Tensors; ten != nil {
-		for i := range ten.Categories {
-			measured[ten.Categories[i].Name] = ten.Categories[i].Max
+		for _, c := range ten.Categories {
+			measured[c.Name] = c.Max
 		}
 	}
 	part := func(name, category string, bytes int64) string {

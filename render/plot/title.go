@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 
 	"nsysmem/internal/wording"
@@ -23,11 +24,7 @@ func (s *scene) pictureTitle() string {
 // subtitle says whose memory it is, and that it is what was traced rather than what the card holds.
 func (s *scene) subtitle() string {
 	t := s.track
-	name := t.Process
-	if name == "" {
-		name = "process"
-	}
-	text := fmt.Sprintf("%s (pid %d) on device %d", baseName(name), t.PID, t.Device)
+	text := fmt.Sprintf("%s (pid %d) on device %d", baseName(cmp.Or(t.Process, "process")), t.PID, t.Device)
 	if t.DeviceName != "" {
 		text += ", " + t.DeviceName
 	}
