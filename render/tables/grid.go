@@ -4,7 +4,7 @@ package tables
 type Grid struct {
 	Heads []Head
 	Rows  int
-	put   func(i int, cells []Cell) []Cell
+	each  func(i int, put func(*Cell))
 }
 
 // A Head is what a Grid says of a column.
@@ -16,8 +16,8 @@ type Head struct {
 	Shade string
 }
 
-// Row appends the cells of row i, from 0, one for each head.
-func (g *Grid) Row(i int, cells []Cell) []Cell { return g.put(i, cells) }
+// Row gives put the cells of row i, from 0, one for each head. A cell is put's until it returns.
+func (g *Grid) Row(i int, put func(*Cell)) { g.each(i, put) }
 
 // Place is the place of the first column with a key, from 0; -1 where there is none. Charts find their columns by it.
 func (g *Grid) Place(key string) int {
@@ -35,13 +35,14 @@ func Over[R any](cols []Column[R], n int, at func(i int) R) Grid {
 	for i, c := range cols {
 		g.Heads[i] = Head{Key: c.Key, Text: c.Head, Unit: c.Unit, Bar: c.Bar, Shade: c.Shade}
 	}
-	g.put = func(i int, cells []Cell) []Cell {
+	var cell Cell // one for all: a workbook has millions
+	g.each = func(i int, put func(*Cell)) {
 		r := at(i)
 		for k := range cols {
-			cells = append(cells, Cell{})
-			cols[k].read(r, &cells[len(cells)-1])
+			cell = Cell{}
+			cols[k].read(r, &cell)
+			put(&cell)
 		}
-		return cells
 	}
 	return g
 }

@@ -35,13 +35,7 @@ func (t table) of(g tables.Grid) *table {
 		t.cols = append(t.cols, column{head: h.Text, as: unitFormats[h.Unit], bar: h.Bar})
 	}
 	t.scales = scales(g.Heads)
-	var cells []tables.Cell
-	t.fill = func(i int, r *row) {
-		cells = g.Row(i, cells[:0])
-		for k := range cells {
-			r.cell(&cells[k])
-		}
-	}
+	t.fill = func(i int, r *row) { g.Row(i, r.cell) }
 	return &t
 }
 
