@@ -116,9 +116,8 @@ func (s *schema) enumRows(name string) ([]enumRow, error) {
 		return nil, err
 	}
 	var rows []enumRow
-	err = s.c.query(`SELECT "id", "name" FROM `+ident(t.name), func(r *stmt) error {
+	err = s.c.query(`SELECT "id", "name" FROM `+ident(t.name), func(r *stmt) {
 		rows = append(rows, enumRow{r.int(0), r.string(1)})
-		return nil
 	})
 	return rows, err
 }

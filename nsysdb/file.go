@@ -65,24 +65,20 @@ func openFile(path string, wait time.Duration) (*exportFile, error) {
 // openUnlocked opens a file that no other process writes to any more.
 func openUnlocked(path string, wait time.Duration) (*os.File, error) {
 	const pause = 50 * time.Millisecond
-	locked := openError(path, errLocked, "another process is writing it (waited %v): let it finish"+orLocal, wait)
-	f, err := os.Open(path)
-	for deadline := time.Now().Add(wait); err != nil && lockedByOS(err); f, err = os.Open(path) {
-		if time.Now().After(deadline) {
-			return nil, locked
-		}
-		time.Sleep(pause)
-	}
-	if err != nil {
-		return nil, refused(path, err)
-	}
-	for deadline := time.Now().Add(wait); beingWritten(f); time.Sleep(pause) {
-		if time.Now().After(deadline) {
+	for deadline := time.Now().Add(wait); ; time.Sleep(pause) {
+		f, err := os.Open(path)
+		switch {
+		case err == nil && !beingWritten(f):
+			return f, nil
+		case err == nil:
 			f.Close()
-			return nil, locked
+		case !lockedByOS(err):
+			return nil, refused(path, err)
+		}
+		if time.Now().After(deadline) {
+			return nil, openError(path, errLocked, "another process is writing it (waited %v): let it finish"+orLocal, wait)
 		}
 	}
-	return f, nil
 }
 
 // refused is the error where the system does not let a file be read.

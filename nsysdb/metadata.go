@@ -42,10 +42,7 @@ func (db *DB) each(base string, cols []string, row func(*stmt)) error {
 			list[i] = ident(t.columns[at].name)
 		}
 	}
-	return db.conn.query("SELECT "+strings.Join(list, ",")+" FROM "+ident(t.name), func(r *stmt) error {
-		row(r)
-		return nil
-	})
+	return db.schema.c.query("SELECT "+strings.Join(list, ",")+" FROM "+ident(t.name), row)
 }
 
 // settings reads those pairs of a name-and-value table that are wanted. Others hold host names and paths, and are
