@@ -133,16 +133,15 @@ func pageSizeOf(head []byte) int {
 
 // notSQLite says what a file that begins otherwise than SQLite's is, and how to come from it to an export.
 func notSQLite(path string, head []byte) error {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".nsys-rep", ".qdrep":
+	ext := strings.ToLower(filepath.Ext(path))
+	switch {
+	case ext == ".nsys-rep", ext == ".qdrep":
 		out := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) + ".sqlite"
 		return openError(path, ErrNsysRep, "is a report that is not exported yet: "+
 			"run `nsys export --type sqlite -o %s %s`", quoted(out), quoted(path))
-	case ".qdstrm":
+	case ext == ".qdstrm":
 		return openError(path, ErrNsysRep, "is a recording that was never finished: "+
 			"make a report of it with QdstrmImporter, then run `nsys export --type sqlite`")
-	}
-	switch {
 	case len(head) == 0:
 		return openError(path, errEmpty, "the file is empty"+copyAgain)
 	case len(bytes.Trim(head, "\x00")) == 0:
