@@ -31,11 +31,15 @@ func (db *DB) Scan(ctx context.Context, scan Scan, fn func(*Batch) error) error 
 			cancel(err) // the first one stays the cause, and ends the other parts
 		}
 	}
-	var wg sync.WaitGroup
-	for p := range parts {
-		wg.Go(func() { read(p) })
+	if parts == 1 {
+		read(0)
+	} else {
+		var wg sync.WaitGroup
+		for p := range parts {
+			wg.Go(func() { read(p) })
+		}
+		wg.Wait()
 	}
-	wg.Wait()
 	if err := context.Cause(ctx); err != nil {
 		return db.reading(err)
 	}

@@ -82,12 +82,18 @@ var columnNames = [numColumns][]string{
 // version is the number n of a table named base_Vn, 1 for base itself, 0 for any other name. So …_MEMCPY2 is no
 // version of …_MEMCPY.
 func version(base, name string) int {
-	if strings.EqualFold(name, base) {
+	if len(name) < len(base) || !strings.EqualFold(name[:len(base)], base) {
+		return 0
+	}
+	rest := name[len(base):]
+	if rest == "" {
 		return 1
 	}
-	digits, ok := strings.CutPrefix(strings.ToUpper(name), strings.ToUpper(base)+"_V")
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil {
+	if len(rest) < 3 || !strings.EqualFold(rest[:2], "_V") {
+		return 0
+	}
+	n, err := strconv.Atoi(rest[2:])
+	if err != nil {
 		return 0
 	}
 	return max(n, 0)
