@@ -3,7 +3,6 @@ package nsysdb
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -74,14 +73,8 @@ func BenchmarkOpen(b *testing.B) {
 
 // amplified is a real export whose API calls and ranges are repeated.
 func amplified(b *testing.B) string {
-	content, err := os.ReadFile("../testdata/cnn_default.sqlite")
-	if err != nil {
-		b.Fatal(err)
-	}
 	path := filepath.Join(b.TempDir(), "amplified.sqlite")
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		b.Fatal(err)
-	}
+	write(b, path, content(b, "../testdata/cnn_default.sqlite"))
 	repeat := func(table, shifted, others string, copies int) string {
 		return fmt.Sprintf(`INSERT INTO %[1]s(start, "end", %[3]s) WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM k WHERE i<%[4]d)
 SELECT start+i*15000000000, "end"+i*15000000000, %[2]s FROM k CROSS JOIN (SELECT * FROM %[1]s);`, table, shifted, others, copies-1)

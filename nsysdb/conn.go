@@ -33,35 +33,43 @@ func dial(path string) (c *conn, err error) {
 		return nil, openError(path, errRead, "%v", err)
 	}
 	c = &conn{path: path, tls: libc.NewTLS()}
-	err = c.guard(func() error {
-		name, err := libc.CString(uri + "?mode=ro&immutable=1")
-		if err != nil {
-			return openError(path, errRead, "%v", err)
-		}
-		defer libc.Xfree(c.tls, name)
-		// SQLite writes the handle here, so it must be memory that the garbage collector does not move.
-		pp := c.tls.Alloc(int(unsafe.Sizeof(uintptr(0))))
-		defer c.tls.Free(int(unsafe.Sizeof(uintptr(0))))
-		flags := int32(sqlite3.SQLITE_OPEN_READONLY | sqlite3.SQLITE_OPEN_URI | sqlite3.SQLITE_OPEN_NOMUTEX)
-		rc := sqlite3.Xsqlite3_open_v2(c.tls, name, pp, flags, 0)
-		c.db = *(*uintptr)(pointer(pp))
-		if rc != sqlite3.SQLITE_OK {
-			return c.fail("open", rc)
-		}
-		sqlite3.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
-		return nil
+	err = c.handle("open", uri+"?mode=ro&immutable=1", &c.db, func(name, handle uintptr) int32 {
+		flags := int32(sqlite3.SQLITE_OPEN_READONLY | sqlite3.SQLITE_OPEN_URI | sqlite3.SQLITE_OPEN_NOMUTEX |
+			sqlite3.SQLITE_OPEN_EXRESCODE)
+		return sqlite3.Xsqlite3_open_v2(c.tls, name, handle, flags, 0)
 	})
+	for _, pragma := range pragmas {
+		if err == nil {
+			err = c.query("PRAGMA "+pragma, func(*stmt) {})
+		}
+	}
 	if err != nil {
 		c.close()
 		return nil, err
 	}
-	for _, pragma := range pragmas {
-		if err := c.query("PRAGMA "+pragma, func(*stmt) error { return nil }); err != nil {
-			c.close()
-			return nil, err
-		}
-	}
 	return c, nil
+}
+
+// handle runs a function of SQLite's that takes a text and makes a handle, even where it fails.
+func (c *conn) handle(op, text string, into *uintptr, f func(text, handle uintptr) (rc int32)) error {
+	return c.guard(func() error {
+		s, err := libc.CString(text)
+		if err != nil {
+			return &Error{op, c.path, err.Error(), errRead}
+		}
+		defer libc.Xfree(c.tls, s)
+		// SQLite writes the handle here, so it must be memory that the garbage collector does not move.
+		const size = int(unsafe.Sizeof(uintptr(0)))
+		at := c.tls.Alloc(size)
+		defer c.tls.Free(size)
+		*(*uintptr)(pointer(at)) = 0
+		rc := f(s, at)
+		*into = *(*uintptr)(pointer(at))
+		if rc != sqlite3.SQLITE_OK {
+			return c.fail(op, rc)
+		}
+		return nil
+	})
 }
 
 // fileURI is the path as SQLite's URI, with every byte escaped that means something there.

@@ -34,8 +34,7 @@ type DB struct {
 	strs     *stringTable
 
 	mu     sync.Mutex
-	schema *schema // uses conn, both under mu
-	conn   *conn
+	schema *schema // with a connection of its own, both under mu
 }
 
 // Open opens an export for reading and reads its Meta. It creates no file and writes none. While another process writes
@@ -63,17 +62,18 @@ func openWithin(path string, wait time.Duration, options ...Option) (*DB, error)
 
 // load reads all that is known without events: the schema, where the events are, and Meta. Meta comes last, as the time
 // of the recording is held against the events.
-func (db *DB) load() (err error) {
-	if db.conn, err = dial(db.path); err != nil {
+func (db *DB) load() error {
+	c, err := dial(db.path)
+	if err != nil {
 		return err
 	}
-	if db.schema, err = readSchema(db.conn, db.info.size); err != nil {
+	if db.schema, err = readSchema(c, db.info.size); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(db.schema.names, ofExport) {
 		return openError(db.path, errNotExport, "is a SQLite file but not an export of Nsight Systems"+exportSQLite)
 	}
-	if err = db.discover(); err != nil {
+	if err := db.discover(); err != nil {
 		return err
 	}
 	return db.readMeta()
@@ -97,9 +97,8 @@ func (db *DB) Close() error {
 	db.info.Close() // only now: connections and the reader of pages are done
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if db.conn != nil {
-		db.conn.close()
-		db.conn = nil
+	if db.schema != nil {
+		db.schema.c.close()
 	}
 	return nil
 }
@@ -139,12 +138,9 @@ func (db *DB) need(t Table) error {
 
 // absence says why a table is not there. Nsight Systems makes a table with its first row.
 func (db *DB) absence(t Table) string {
-	said := NotSaid
-	if m := db.meta; m != nil {
-		said = m.CollectCUDA
-		if t == MemoryUsage || t == MemoryPool {
-			said = m.CollectMemory
-		}
+	said := db.meta.CollectCUDA
+	if t == MemoryUsage || t == MemoryPool {
+		said = db.meta.CollectMemory
 	}
 	if said == On {
 		return "such events were recorded, but none came"
@@ -194,10 +190,7 @@ func (db *DB) listed(name string) (TableInfo, error) {
 	for _, c := range t.columns {
 		info.Columns = append(info.Columns, c.name)
 	}
-	err = db.conn.query("SELECT count(*) FROM "+ident(name), func(r *stmt) error {
-		info.Rows = r.int(0)
-		return nil
-	})
+	err = db.schema.c.query("SELECT count(*) FROM "+ident(name), func(r *stmt) { info.Rows = r.int(0) })
 	return info, err
 }
 

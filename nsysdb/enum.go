@@ -2,6 +2,7 @@ package nsysdb
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -50,29 +51,28 @@ func (e *enum) apply(vs []int64) {
 // the labels beside them are for people and now and then misspelt.
 type enumSpec struct {
 	table  string
-	marker string // what follows its last occurrence in a name is looked up in tails
-	tails  map[string]int64
-	max    int64
+	marker string   // what follows its last occurrence in a name is looked up in tails
+	tails  []string // by the constants of this package
 }
 
-var memKindEnum = enumSpec{"ENUM_CUDA_MEM_KIND", "KIND_", map[string]int64{
-	"PAGEABLE": KindPageable, "PINNED": KindPinned, "DEVICE": KindDevice, "ARRAY": KindArray, "MANAGED": KindManaged,
-	"DEVICE_STATIC": KindDeviceStatic, "MANAGED_STATIC": KindManagedStatic, "UNKNOWN": KindUnknown}, KindUnknown}
+var memKindEnum = enumSpec{"ENUM_CUDA_MEM_KIND", "KIND_", []string{
+	KindPageable: "PAGEABLE", KindPinned: "PINNED", KindDevice: "DEVICE", KindArray: "ARRAY", KindManaged: "MANAGED",
+	KindDeviceStatic: "DEVICE_STATIC", KindManagedStatic: "MANAGED_STATIC", KindUnknown: "UNKNOWN"}}
 
-var memOpEnum = enumSpec{"ENUM_CUDA_DEV_MEM_EVENT_OPER", "OPR_", map[string]int64{
-	"ALLOCATION": OpAlloc, "DEALLOCATION": OpFree}, OpFree}
+var memOpEnum = enumSpec{"ENUM_CUDA_DEV_MEM_EVENT_OPER", "OPR_", []string{
+	OpAlloc: "ALLOCATION", OpFree: "DEALLOCATION"}}
 
-var poolOpEnum = enumSpec{"ENUM_CUDA_MEMPOOL_OPER", "TYPE_", map[string]int64{
-	"INVALID": PoolInvalid, "CREATED": PoolCreated, "DESTROYED": PoolDestroyed, "TRIMMED": PoolTrimmed}, PoolTrimmed}
+var poolOpEnum = enumSpec{"ENUM_CUDA_MEMPOOL_OPER", "TYPE_", []string{
+	PoolInvalid: "INVALID", PoolCreated: "CREATED", PoolDestroyed: "DESTROYED", PoolTrimmed: "TRIMMED"}}
 
-var copyEnum = enumSpec{"ENUM_CUDA_MEMCPY_OPER", "KIND_", map[string]int64{
-	"UNKNOWN": CopyUnknown, "HTOD": CopyHtoD, "DTOH": CopyDtoH, "HTOA": CopyHtoA, "ATOH": CopyAtoH, "ATOA": CopyAtoA,
-	"ATOD": CopyAtoD, "DTOA": CopyDtoA, "DTOD": CopyDtoD, "HTOH": CopyHtoH, "PTOP": CopyPtoP, "UVM_HTOD": CopyUMHtoD,
-	"UVM_DTOH": CopyUMDtoH, "UVM_DTOD": CopyUMDtoD}, CopyUMDtoD}
+var copyEnum = enumSpec{"ENUM_CUDA_MEMCPY_OPER", "KIND_", []string{
+	CopyUnknown: "UNKNOWN", CopyHtoD: "HTOD", CopyDtoH: "DTOH", CopyHtoA: "HTOA", CopyAtoH: "ATOH", CopyAtoA: "ATOA",
+	CopyAtoD: "ATOD", CopyDtoA: "DTOA", CopyDtoD: "DTOD", CopyHtoH: "HTOH", CopyPtoP: "PTOP", CopyUMHtoD: "UVM_HTOD",
+	CopyUMDtoH: "UVM_DTOH", CopyUMDtoD: "UVM_DTOD"}}
 
 // readEnum reads an enum of the export; without its table the numbers are taken as they are.
 func (s *schema) readEnum(spec enumSpec) (*enum, []Warning, error) {
-	e := &enum{same: true, to: map[int64]int64{}, max: spec.max}
+	e := &enum{same: true, to: map[int64]int64{}, max: int64(len(spec.tails)) - 1}
 	rows, err := s.enumRows(spec.table)
 	if err != nil || len(rows) == 0 {
 		return e, nil, err
@@ -83,8 +83,8 @@ func (s *schema) readEnum(spec enumSpec) (*enum, []Warning, error) {
 		if i := strings.LastIndex(tail, spec.marker); i >= 0 {
 			tail = tail[i+len(spec.marker):]
 		}
-		v, ok := spec.tails[tail]
-		if !ok {
+		v := int64(slices.Index(spec.tails, tail))
+		if v < 0 {
 			strange = append(strange, fmt.Sprintf("%d %s", r.id, r.name))
 			v = e.stranger(r.id)
 		}
@@ -92,10 +92,9 @@ func (s *schema) readEnum(spec enumSpec) (*enum, []Warning, error) {
 		e.same = e.same && v == r.id
 	}
 	// Numbers within the constants' range that the export does not name must not pass for constants.
-	for n := int64(0); n <= spec.max; n++ {
-		if _, ok := e.to[n]; !ok {
-			e.same = false
-		}
+	for n := range e.max + 1 {
+		_, named := e.to[n]
+		e.same = e.same && named
 	}
 	if strange != nil {
 		text := fmt.Sprintf("%s names numbers that are not known here: %s", spec.table, strings.Join(strange, ", "))
@@ -116,9 +115,8 @@ func (s *schema) enumRows(name string) ([]enumRow, error) {
 		return nil, err
 	}
 	var rows []enumRow
-	err = s.c.query(`SELECT "id", "name" FROM `+ident(t.name), func(r *stmt) error {
+	err = s.c.query(`SELECT "id", "name" FROM `+ident(t.name), func(r *stmt) {
 		rows = append(rows, enumRow{r.int(0), r.string(1)})
-		return nil
 	})
 	return rows, err
 }
@@ -133,9 +131,9 @@ func MemKindName(n int64) string {
 	switch {
 	case n == Null:
 		return memKindNames[KindUnknown]
-	case n >= 0 && n < int64(len(memKindNames)):
+	case n >= 0 && n <= KindUnknown:
 		return memKindNames[n]
-	case n >= outOfWay && n < outOfWay+int64(len(memKindNames)):
+	case n >= outOfWay && n <= outOfWay+KindUnknown:
 		n -= outOfWay
 	}
 	return "kind " + strconv.FormatInt(n, 10)

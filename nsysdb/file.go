@@ -65,24 +65,20 @@ func openFile(path string, wait time.Duration) (*exportFile, error) {
 // openUnlocked opens a file that no other process writes to any more.
 func openUnlocked(path string, wait time.Duration) (*os.File, error) {
 	const pause = 50 * time.Millisecond
-	locked := openError(path, errLocked, "another process is writing it (waited %v): let it finish"+orLocal, wait)
-	f, err := os.Open(path)
-	for deadline := time.Now().Add(wait); err != nil && lockedByOS(err); f, err = os.Open(path) {
-		if time.Now().After(deadline) {
-			return nil, locked
-		}
-		time.Sleep(pause)
-	}
-	if err != nil {
-		return nil, refused(path, err)
-	}
-	for deadline := time.Now().Add(wait); beingWritten(f); time.Sleep(pause) {
-		if time.Now().After(deadline) {
+	for deadline := time.Now().Add(wait); ; time.Sleep(pause) {
+		f, err := os.Open(path)
+		switch {
+		case err == nil && !beingWritten(f):
+			return f, nil
+		case err == nil:
 			f.Close()
-			return nil, locked
+		case !lockedByOS(err):
+			return nil, refused(path, err)
+		}
+		if time.Now().After(deadline) {
+			return nil, openError(path, errLocked, "another process is writing it (waited %v): let it finish"+orLocal, wait)
 		}
 	}
-	return f, nil
 }
 
 // refused is the error where the system does not let a file be read.
@@ -137,16 +133,15 @@ func pageSizeOf(head []byte) int {
 
 // notSQLite says what a file that begins otherwise than SQLite's is, and how to come from it to an export.
 func notSQLite(path string, head []byte) error {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".nsys-rep", ".qdrep":
+	ext := strings.ToLower(filepath.Ext(path))
+	switch {
+	case ext == ".nsys-rep", ext == ".qdrep":
 		out := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) + ".sqlite"
 		return openError(path, ErrNsysRep, "is a report that is not exported yet: "+
 			"run `nsys export --type sqlite -o %s %s`", quoted(out), quoted(path))
-	case ".qdstrm":
+	case ext == ".qdstrm":
 		return openError(path, ErrNsysRep, "is a recording that was never finished: "+
 			"make a report of it with QdstrmImporter, then run `nsys export --type sqlite`")
-	}
-	switch {
 	case len(head) == 0:
 		return openError(path, errEmpty, "the file is empty"+copyAgain)
 	case len(bytes.Trim(head, "\x00")) == 0:

@@ -65,6 +65,33 @@ func rows(t testing.TB, db *DB, scan Scan) [][]int64 {
 	return slices.Concat(parts...)
 }
 
+// content is what a file holds.
+func content(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// write makes a file of that content.
+func write(t testing.TB, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// allColumns is every column that a scan may ask for.
+func allColumns() []Column {
+	all := make([]Column, numColumns)
+	for i := range all {
+		all[i] = Column(i)
+	}
+	return all
+}
+
 // ways are the options of opening that choose a reader.
 var ways = map[string][]Option{"pages": nil, "sqlite": {BySQLite}}
 
@@ -92,11 +119,7 @@ func listing(t testing.TB, dir string) map[string]string {
 			files[e.Name()] = "(folder)"
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[e.Name()] = string(b)
+		files[e.Name()] = string(content(t, filepath.Join(dir, e.Name())))
 	}
 	return files
 }

@@ -1,10 +1,8 @@
 package nsysdb
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -27,17 +25,13 @@ INSERT INTO NVTX_EVENTS WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i+1 FR
 func readAll(db *DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	all := make([]Column, numColumns)
-	for i := range all {
-		all[i] = Column(i)
-	}
 	var errs []error
 	for table := range numTables {
 		if db.Missing(table) {
 			continue
 		}
 		for _, scan := range []Scan{{}, {Parts: 3}, {Sorted: true}} {
-			scan.Table, scan.Columns = table, all
+			scan.Table, scan.Columns = table, allColumns()
 			errs = append(errs, db.Scan(ctx, scan, func(b *Batch) error {
 				for i, c := range b.Cols {
 					if c != nil && len(c) != b.Rows {
@@ -59,13 +53,11 @@ func readAll(db *DB) error {
 
 // checkDamaged opens and reads a damaged copy: it must end, without a panic, with errors of this package only, and
 // leave the file and its folder alone.
-func checkDamaged(t *testing.T, content []byte) (failed bool) {
+func checkDamaged(t *testing.T, damaged []byte) (failed bool) {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.sqlite")
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, damaged)
 	db, err := Open(path)
 	if err == nil {
 		err = readAll(db)
@@ -78,17 +70,14 @@ func checkDamaged(t *testing.T, content []byte) (failed bool) {
 	if err != nil && !errors.As(err, &e) {
 		t.Errorf("an error of another kind: %v", err)
 	}
-	if files := listing(t, dir); len(files) != 1 || !bytes.Equal([]byte(files["x.sqlite"]), content) {
+	if files := listing(t, dir); len(files) != 1 || files["x.sqlite"] != string(damaged) {
 		t.Error("the folder changed")
 	}
 	return err != nil
 }
 
 func FuzzOpen(f *testing.F) {
-	seed, err := os.ReadFile(build(f, damagedExport))
-	if err != nil {
-		f.Fatal(err)
-	}
+	seed := content(f, build(f, damagedExport))
 	f.Add(uint32(0), byte(0), uint32(len(seed)), uint32(0), byte(0))
 	f.Add(uint32(29), byte(1), uint32(len(seed)), uint32(100), byte(8))
 	f.Add(uint32(1024), byte(0xff), uint32(len(seed)), uint32(1536), byte(5))
@@ -104,10 +93,7 @@ func FuzzOpen(f *testing.F) {
 // Damage all over the file.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
-	seed, err := os.ReadFile(build(t, damagedExport))
-	if err != nil {
-		t.Fatal(err)
-	}
+	seed := content(t, build(t, damagedExport))
 	if checkDamaged(t, seed) {
 		t.Fatal("the whole file does not read")
 	}
@@ -129,19 +115,14 @@ func TestDamaged(t *testing.T) {
 // them looks closer than the other.
 func TestDamagedBothWays(t *testing.T) {
 	t.Parallel()
-	seed, err := os.ReadFile(build(t, damagedExport))
-	if err != nil {
-		t.Fatal(err)
-	}
+	seed := content(t, build(t, damagedExport))
 	dir := t.TempDir()
 	same, differ := 0, 0
 	for i := 512; i < len(seed); i += 41 {
 		content := slices.Clone(seed)
 		content[i] ^= byte(1 << (i % 8))
 		path := filepath.Join(dir, "x.sqlite")
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		write(t, path, content)
 		bySQLite, sqliteErr := scanned(path, BySQLite)
 		byPages, pagesErr := scanned(path)
 		switch {

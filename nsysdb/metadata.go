@@ -42,10 +42,7 @@ func (db *DB) each(base string, cols []string, row func(*stmt)) error {
 			list[i] = ident(t.columns[at].name)
 		}
 	}
-	return db.conn.query("SELECT "+strings.Join(list, ",")+" FROM "+ident(t.name), func(r *stmt) error {
-		row(r)
-		return nil
-	})
+	return db.schema.c.query("SELECT "+strings.Join(list, ",")+" FROM "+ident(t.name), row)
 }
 
 // settings reads those pairs of a name-and-value table that are wanted. Others hold host names and paths, and are
@@ -98,30 +95,25 @@ func newer(schema string) bool {
 
 // readCapture reads what was to be recorded, which tells "none came" from "not recorded".
 func (db *DB) readCapture(m *Meta) error {
+	collects := map[string]*Setting{
+		"COLLECT_GPU_MEMORY_USAGE": &m.CollectMemory,
+		"COLLECT_CUDA_TRACE":       &m.CollectCUDA,
+		"COLLECT_NVTX_TRACE":       &m.CollectNVTX,
+	}
 	return db.settings("META_DATA_CAPTURE", func(name, value string) {
 		// Each traced process has its own settings, PROCESS_0:…; one that collects is enough.
-		if strings.HasPrefix(name, "PROCESS_") {
-			if i := strings.IndexByte(name, ':'); i >= 0 {
-				name = name[i+1:]
-			}
+		if _, own, ok := strings.Cut(name, ":"); ok && strings.HasPrefix(name, "PROCESS_") {
+			name = own
 		}
-		set := func(s *Setting) {
-			switch {
-			case strings.EqualFold(value, "true"):
-				*s = On
-			case strings.EqualFold(value, "false") && *s == NotSaid:
-				*s = Off
-			}
-		}
-		switch name {
-		case "COLLECT_GPU_MEMORY_USAGE":
-			set(&m.CollectMemory)
-		case "COLLECT_CUDA_TRACE":
-			set(&m.CollectCUDA)
-		case "COLLECT_NVTX_TRACE":
-			set(&m.CollectNVTX)
-		case "CUDA_GRAPH_TRACE_OPTIONS:MODE":
+		s := collects[name]
+		switch {
+		case name == "CUDA_GRAPH_TRACE_OPTIONS:MODE":
 			m.GraphMode = value
+		case s == nil:
+		case strings.EqualFold(value, "true"):
+			*s = On
+		case strings.EqualFold(value, "false") && *s == NotSaid:
+			*s = Off
 		}
 	})
 }

@@ -37,16 +37,13 @@ func (s *schema) readNVTXKinds() (map[int64]nvtxKind, error) {
 	if err != nil {
 		return nil, err
 	}
-	named := map[string]nvtxKind{}
-	kinds := map[int64]nvtxKind{}
+	kinds, found := map[int64]nvtxKind{}, map[int64]nvtxKind{}
 	for _, n := range nvtxNames {
-		named[strings.ToLower(n.name)] = n.kind
 		kinds[n.id] = n.kind
-	}
-	found := map[int64]nvtxKind{}
-	for _, r := range rows {
-		if k, ok := named[strings.ToLower(r.name)]; ok {
-			found[r.id] = k
+		for _, r := range rows {
+			if strings.EqualFold(r.name, n.name) {
+				found[r.id] = n.kind
+			}
 		}
 	}
 	if len(found) > 0 {
@@ -72,10 +69,11 @@ func (db *DB) NVTX(ctx context.Context) (*NVTX, error) {
 		out: out, kinds: db.nvtxKind,
 		byText: map[string]int32{}, byID: map[int64]int32{}, domainIDs: map[DomainID]int64{},
 	}
-	if err := x.read(ctx, db); err != nil {
-		return nil, db.reading(err)
+	err := x.read(ctx, db)
+	if err == nil {
+		err = x.resolve(db)
 	}
-	if err := x.resolve(db); err != nil {
+	if err != nil {
 		return nil, db.reading(err)
 	}
 	return out, db.changed()
@@ -204,25 +202,19 @@ func (x *nvtxReader) add(name string) int32 {
 // resolve fills in the strings of ids. An id may stand for a string that other ranges have as text: both become one
 // name.
 func (x *nvtxReader) resolve(db *DB) error {
-	if len(x.byID) == 0 && len(x.domainIDs) == 0 {
+	ids := slices.AppendSeq(slices.Collect(maps.Keys(x.byID)), maps.Values(x.domainIDs))
+	if len(ids) == 0 {
 		return nil
 	}
-	ids := slices.AppendSeq(slices.Collect(maps.Keys(x.byID)), maps.Values(x.domainIDs))
-	strs, err := db.strs.lookup(ids)
-	if err != nil {
+	// All at once, which is faster than one by one, and tells of damage; from here on they are there.
+	if _, err := db.strs.lookup(ids); err != nil {
 		return err
 	}
-	name := func(id int64) string {
-		if s, ok := strs[id]; ok {
-			return s
-		}
-		return unknownString(id)
-	}
 	for id, n := range x.byID {
-		x.out.Names[n] = name(id)
+		x.out.Names[n] = db.String(id)
 	}
 	for d, id := range x.domainIDs {
-		x.out.Domains[d] = name(id)
+		x.out.Domains[d] = db.String(id)
 	}
 	x.unite()
 	return nil

@@ -24,20 +24,10 @@ INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 7), (3, 4, NULL);`
 // Each kind of file that cannot be read has a kind of error and a message of its own, and none of them is changed.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	export, err := os.ReadFile(build(t, small))
-	if err != nil {
-		t.Fatal(err)
-	}
-	real, err := os.ReadFile("../testdata/cpp_mem.sqlite")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := os.ReadFile(build(t, "CREATE TABLE notes (id INTEGER)"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	zeros := slices.Clone(export)
-	clear(zeros)
+	export := content(t, build(t, small))
+	real := content(t, "../testdata/cpp_mem.sqlite")
+	other := content(t, build(t, "CREATE TABLE notes (id INTEGER)"))
+	zeros := make([]byte, len(export))
 	for _, c := range []struct {
 		name    string
 		content []byte // nil for no file
@@ -64,9 +54,7 @@ func TestOpenRefuses(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, c.name)
 			if c.content != nil {
-				if err := os.WriteFile(path, c.content, 0o666); err != nil {
-					t.Fatal(err)
-				}
+				write(t, path, c.content)
 			}
 			before := listing(t, dir)
 			db, err := Open(path)
@@ -114,15 +102,10 @@ func TestOpenNoPermission(t *testing.T) {
 func TestOpenStalePageCount(t *testing.T) {
 	t.Parallel()
 	path := build(t, small)
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := content(t, path)
 	b[29] = 0xff
 	b[95]++ // the number was not written with the last change
-	if err := os.WriteFile(path, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, b)
 	if got := rows(t, open(t, path), Scan{Table: API, Columns: []Column{Start}}); len(got) != 2 {
 		t.Errorf("got %v", got)
 	}
@@ -132,10 +115,7 @@ func TestOpenStalePageCount(t *testing.T) {
 // may not be written to.
 func TestOpenWritesNothing(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(build(t, small))
-	if err != nil {
-		t.Fatal(err)
-	}
+	export := content(t, build(t, small))
 	names := []string{"plain.sqlite", "with space.sqlite", "100%25.sqlite", "a#b.sqlite", "日本語.sqlite", "a&b=c.sqlite", "é;'.db"}
 	if runtime.GOOS != "windows" {
 		names = append(names, "what?mode=rwc.sqlite", `back\slash.sqlite`, "bad\xffutf8.sqlite", ":memory:")
@@ -144,7 +124,7 @@ func TestOpenWritesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, name)
-			if err := os.WriteFile(path, content, 0o444); err != nil {
+			if err := os.WriteFile(path, export, 0o444); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.Chmod(dir, 0o555); err != nil {
@@ -204,9 +184,7 @@ func TestOpenJournals(t *testing.T) {
 		if strings.HasSuffix(name, "-shm") {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(copied, name), []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(copied, name), []byte(content))
 	}
 	live.Close()
 	before := listing(t, copied)
@@ -226,9 +204,7 @@ func TestOpenJournals(t *testing.T) {
 	}
 
 	path = build(t, small)
-	if err := os.WriteFile(path+"-journal", []byte("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7 and so on"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path+"-journal", []byte("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7 and so on"))
 	db = open(t, path)
 	if got := codes(db.Warnings()); !slices.Equal(got, []string{"hot-journal"}) {
 		t.Errorf("warnings %v", got)
@@ -237,9 +213,7 @@ func TestOpenJournals(t *testing.T) {
 	if _, err := os.Stat(path + "-journal"); err != nil {
 		t.Error("the journal is gone")
 	}
-	if err := os.WriteFile(path+"-journal", make([]byte, 512), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path+"-journal", make([]byte, 512))
 	if got := open(t, path).Warnings(); len(got) != 0 {
 		t.Errorf("a journal that is done with: %v", got)
 	}

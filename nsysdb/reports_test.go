@@ -18,10 +18,7 @@ func reports(t testing.TB) []string { return fixture.Files(t, "..", "*.sqlite") 
 // SQLite, in one part and in several.
 func TestRealExports(t *testing.T) {
 	t.Parallel()
-	all := make([]Column, numColumns)
-	for i := range all {
-		all[i] = Column(i)
-	}
+	all := allColumns()
 	for _, path := range reports(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()

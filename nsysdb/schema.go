@@ -93,10 +93,10 @@ func version(base, name string) int {
 		return 0
 	}
 	n, err := strconv.Atoi(rest[2:])
-	if err != nil || n < 1 {
+	if err != nil {
 		return 0
 	}
-	return n
+	return max(n, 0)
 }
 
 // schema is all tables and views of the export, each described when it is first asked for.
@@ -114,14 +114,13 @@ func readSchema(c *conn, size int64) (*schema, error) {
 	s := &schema{c: c, size: size, views: map[string]bool{}, roots: map[string]uint32{}, known: map[string]*table{}}
 	const all = `SELECT type, name, rootpage FROM sqlite_master
 		WHERE type IN ('table','view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`
-	err := c.query(all, func(r *stmt) error {
+	err := c.query(all, func(r *stmt) {
 		name := r.string(1)
 		s.names = append(s.names, name)
 		s.views[name] = r.string(0) == "view"
 		if root := r.int(2); root > 1 && root < 1<<32 {
 			s.roots[name] = uint32(root)
 		}
-		return nil
 	})
 	return s, err
 }
@@ -132,7 +131,7 @@ func (s *schema) describe(name string) (*table, error) {
 		return t, nil
 	}
 	t := &table{name: name, view: s.views[name], root: s.roots[name], plain: true, byName: map[string]int{}}
-	err := s.c.query("PRAGMA table_xinfo("+ident(name)+")", func(r *stmt) error {
+	err := s.c.query("PRAGMA table_xinfo("+ident(name)+")", func(r *stmt) {
 		primary, hidden := r.int(5) > 0, r.int(6)
 		// The pages lack what is computed, a default of a column that was added later, and the rowid.
 		t.plain = t.plain && hidden == 0 && r.text(4) == nil && !primary
@@ -141,7 +140,6 @@ func (s *schema) describe(name string) (*table, error) {
 			t.byName[strings.ToLower(c.name)] = len(t.columns)
 			t.columns = append(t.columns, c)
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -155,9 +153,8 @@ func (s *schema) bound(t *table) error {
 	// A table WITHOUT ROWID refuses the name; one that has a column of the name hides the rowid behind it.
 	if t.noRowid = t.col("rowid") >= 0; !t.view && !t.noRowid {
 		from := " FROM " + ident(t.name)
-		err := s.c.query("SELECT (SELECT min(rowid)"+from+"), (SELECT max(rowid)"+from+")", func(r *stmt) error {
+		err := s.c.query("SELECT (SELECT min(rowid)"+from+"), (SELECT max(rowid)"+from+")", func(r *stmt) {
 			t.min, t.max = r.int(0), r.int(1)
-			return nil
 		})
 		if isDamage(err) {
 			return err
@@ -165,10 +162,7 @@ func (s *schema) bound(t *table) error {
 		t.noRowid = err != nil
 	}
 	if t.view || t.noRowid {
-		return s.c.query("SELECT count(*) FROM "+ident(t.name), func(r *stmt) error {
-			t.rows = r.int(0)
-			return nil
-		})
+		return s.c.query("SELECT count(*) FROM "+ident(t.name), func(r *stmt) { t.rows = r.int(0) })
 	}
 	if t.min == Null || t.max == Null {
 		t.min, t.max = 0, -1

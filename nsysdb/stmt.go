@@ -4,7 +4,6 @@ import (
 	"strings"
 	"unsafe"
 
-	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -17,21 +16,8 @@ type stmt struct {
 // prepare makes a statement, which must be closed before its connection is used by others.
 func (c *conn) prepare(sql string) (*stmt, error) {
 	s := &stmt{c: c}
-	err := c.guard(func() error {
-		text, err := libc.CString(sql)
-		if err != nil {
-			return err
-		}
-		defer libc.Xfree(c.tls, text)
-		pp := c.tls.Alloc(int(unsafe.Sizeof(uintptr(0))))
-		defer c.tls.Free(int(unsafe.Sizeof(uintptr(0))))
-		*(*uintptr)(pointer(pp)) = 0
-		rc := sqlite3.Xsqlite3_prepare_v2(c.tls, c.db, text, -1, pp, 0)
-		s.p = *(*uintptr)(pointer(pp))
-		if rc != sqlite3.SQLITE_OK {
-			return c.fail("read", rc)
-		}
-		return nil
+	err := c.handle("read", sql, &s.p, func(text, handle uintptr) int32 {
+		return sqlite3.Xsqlite3_prepare_v2(c.tls, c.db, text, -1, handle, 0)
 	})
 	if err != nil {
 		return nil, err
@@ -105,7 +91,7 @@ func (s *stmt) bind(i int, v int64) {
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
 // query calls row for each row of a statement; row runs within guard and may only read columns.
-func (c *conn) query(sql string, row func(*stmt) error) error {
+func (c *conn) query(sql string, row func(*stmt)) error {
 	s, err := c.prepare(sql)
 	if err != nil {
 		return err
@@ -117,9 +103,7 @@ func (c *conn) query(sql string, row func(*stmt) error) error {
 			if err != nil || !more {
 				return err
 			}
-			if err := row(s); err != nil {
-				return err
-			}
+			row(s)
 		}
 	})
 }

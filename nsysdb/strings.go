@@ -117,11 +117,10 @@ func (s *stringTable) keep(sql string, wanted func(id int64) bool) error {
 		return err
 	}
 	defer s.db.pool.put(c)
-	return c.query(sql, func(r *stmt) error {
+	return c.query(sql, func(r *stmt) {
 		if id := r.int(0); wanted(id) {
 			s.have[id] = r.string(1)
 		}
-		return nil
 	})
 }
 

@@ -83,11 +83,10 @@ func (db *DB) eventTimes() (first, last int64, err error) {
 			continue
 		}
 		sql := fmt.Sprintf("SELECT %s FROM %s WHERE rowid IN (%d,%d)", ident(t.columns[at].name), ident(t.name), t.min, t.max)
-		err := db.conn.query(sql, func(r *stmt) error {
+		err := db.schema.c.query(sql, func(r *stmt) {
 			if v := within(r.int(0), maxTime); v != Null {
 				first, last = min(first, v), max(last, v)
 			}
-			return nil
 		})
 		if err != nil {
 			return 0, 0, err

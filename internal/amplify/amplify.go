@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -162,12 +163,8 @@ func (r *repeater) find() {
 
 // repeats says whether a table that has times is one of events. What the profiler said of itself is not.
 func repeats(table string) bool {
-	for _, prefix := range []string{"TARGET_INFO_", "META_DATA_", "ENUM_", "ANALYSIS_", "DIAGNOSTIC_", "sqlite_"} {
-		if strings.HasPrefix(table, prefix) {
-			return false
-		}
-	}
-	return true
+	others := []string{"TARGET_INFO_", "META_DATA_", "ENUM_", "ANALYSIS_", "DIAGNOSTIC_", "sqlite_"}
+	return !slices.ContainsFunc(others, func(prefix string) bool { return strings.HasPrefix(table, prefix) })
 }
 
 func isTime(col string) bool {
@@ -221,14 +218,7 @@ func (r *repeater) table(t *table) {
 
 // free adds to src a free row for each block that is live at the end: whose address has an allocation as its last event.
 func (r *repeater) free(list string) {
-	has := func(name string) bool {
-		for _, c := range strings.Split(list, ",") {
-			if c == ident(name) {
-				return true
-			}
-		}
-		return false
-	}
+	has := func(name string) bool { return slices.Contains(strings.Split(list, ","), ident(name)) }
 	if !has("memoryOperationType") || !has("address") || !has("globalPid") {
 		return
 	}

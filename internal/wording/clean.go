@@ -1,8 +1,10 @@
 package wording
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -18,9 +20,6 @@ import (
 //	Message    is one line for a person, beside the name of a file: what is no print is left out rather than explained
 //
 // Bytes that are not UTF-8 become U+FFFD in all of them.
-
-// hexDigits are what escapes are written with.
-const hexDigits = "0123456789abcdef"
 
 // Terminal is s fit for one line of a terminal: what steers is shown as an escape, such as `\n`, `\x1b` or `\u202e`.
 func Terminal(s string) string {
@@ -41,16 +40,9 @@ func Terminal(s string) string {
 		case r == '\t':
 			b.WriteString(`\t`)
 		case r <= 0xff:
-			b.WriteString(`\x`)
-			b.WriteByte(hexDigits[r>>4])
-			b.WriteByte(hexDigits[r&15])
+			fmt.Fprintf(&b, `\x%02x`, r)
 		default:
-			b.WriteString(`\u`)
-			for shift := 16; shift >= 0; shift -= 4 {
-				if d := r >> shift & 15; d != 0 || shift < 16 {
-					b.WriteByte(hexDigits[d])
-				}
-			}
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
 	}
 	return b.String()
@@ -74,11 +66,7 @@ func Cell(s string) string {
 		if control(r) && r != '\t' && r != '\n' || noCharacter(r) {
 			r = utf8.RuneError
 		}
-		n := 1
-		if r > 0xffff {
-			n = 2
-		}
-		if units += n; units > MaxCell-1 {
+		if units += utf16.RuneLen(r); units > MaxCell-1 {
 			b.WriteRune('…')
 			break
 		}

@@ -1,25 +1,17 @@
 package wording
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Count writes n with its thousands apart, such as "1,792,400".
 func Count[N int | int64](n N) string {
-	digits, sign := strconv.FormatInt(int64(n), 10), ""
-	if digits[0] == '-' {
-		sign, digits = "-", digits[1:]
+	s, first := strconv.FormatInt(int64(n), 10), 0
+	if n < 0 {
+		first = 1 // the sign is no digit
 	}
-	var b strings.Builder
-	b.WriteString(sign)
-	for i, c := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
+	for i := len(s) - 3; i > first; i -= 3 {
+		s = s[:i] + "," + s[i:]
 	}
-	return b.String()
+	return s
 }
 
 // SignedCount is Count with a sign before rises too, such as "+1,792". Zero has none.

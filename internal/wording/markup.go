@@ -1,6 +1,7 @@
 package wording
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -76,5 +77,5 @@ func appendJSONEscape(b []byte, r rune) []byte {
 	case '\t':
 		return append(b, `\t`...)
 	}
-	return append(b, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+	return fmt.Appendf(b, `\u%04x`, r)
 }

@@ -30,7 +30,7 @@ func IterationsFrom(t *align.Track) string {
 		s += fmt.Sprintf(" in domain %q", f.Domain)
 	}
 	s += ", confidence " + strconv.FormatFloat(f.Confidence, 'f', 2, 64)
-	if t.IterationsFrom.Inferred() {
+	if f.Inferred() {
 		s += " (how well the repeats match: 1 where all are the same)"
 	}
 	s += why + "."

@@ -2,6 +2,7 @@ package phrase
 
 import (
 	"fmt"
+	"slices"
 
 	"nsysmem/align"
 	"nsysmem/align/tensor"
@@ -20,14 +21,12 @@ func Tensors(ten *tensor.Memory) string {
 
 // Unknown says what the category unknown is; empty where no block is of it.
 func Unknown(ten *tensor.Memory) string {
-	for _, c := range ten.Categories {
-		if c.Name == "unknown" {
-			return "unknown is what no rule names: blocks kept from one iteration to the next that are neither " +
-				"parameter, gradient nor optimizer state, such as a growing list or what was born in no phase; " +
-				"and workspaces of libraries"
-		}
+	if !slices.ContainsFunc(ten.Categories, func(c tensor.CategoryUse) bool { return c.Name == "unknown" }) {
+		return ""
 	}
-	return ""
+	return "unknown is what no rule names: blocks kept from one iteration to the next that are neither " +
+		"parameter, gradient nor optimizer state, such as a growing list or what was born in no phase; " +
+		"and workspaces of libraries"
 }
 
 // Clock says how well a snapshot's clock goes with the report's; empty without a snapshot.

@@ -2,6 +2,7 @@ package phrase
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nsysmem/align/findings"
@@ -15,32 +16,29 @@ func Together(rep *findings.Report) []string {
 		return nil
 	}
 	type gpu struct {
-		name  string
-		pids  []string
-		peaks int64
+		uuid, name string
+		pids       []string
+		peaks      int64
 	}
-	var order []string
-	all := make(map[string]*gpu)
+	var gpus []gpu // in the order of their first tracks
 	for _, t := range rep.Tracks {
 		if t.DeviceUUID == "" {
 			continue
 		}
-		g := all[t.DeviceUUID]
-		if g == nil {
-			g = &gpu{name: t.DeviceName}
-			all[t.DeviceUUID] = g
-			order = append(order, t.DeviceUUID)
+		i := slices.IndexFunc(gpus, func(g gpu) bool { return g.uuid == t.DeviceUUID })
+		if i < 0 {
+			i = len(gpus)
+			gpus = append(gpus, gpu{uuid: t.DeviceUUID, name: t.DeviceName})
 		}
-		g.pids = append(g.pids, fmt.Sprint(t.PID))
-		g.peaks += t.Total.Memory.Peak
+		gpus[i].pids = append(gpus[i].pids, fmt.Sprint(t.PID))
+		gpus[i].peaks += t.Total.Memory.Peak
 	}
 	var out []string
-	for _, uuid := range order {
-		if g := all[uuid]; len(g.pids) > 1 {
-			last := len(g.pids) - 1
+	for _, g := range gpus {
+		if last := len(g.pids) - 1; last > 0 {
 			out = append(out, fmt.Sprintf("Processes %s and %s use the same device (%s, %s): "+
 				"together at most %s at their peaks, which need not coincide",
-				strings.Join(g.pids[:last], ", "), g.pids[last], g.name, uuid, wording.Bytes(g.peaks)))
+				strings.Join(g.pids[:last], ", "), g.pids[last], g.name, g.uuid, wording.Bytes(g.peaks)))
 		}
 	}
 	return out

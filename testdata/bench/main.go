@@ -9,6 +9,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -135,10 +136,5 @@ func (p *program) median(of func(measured) float64) float64 {
 }
 
 func (p *program) best() float64 {
-	return slices.MinFunc(p.runs, func(a, b measured) int {
-		if a.wall < b.wall {
-			return -1
-		}
-		return 1
-	}).wall
+	return slices.MinFunc(p.runs, func(a, b measured) int { return cmp.Compare(a.wall, b.wall) }).wall
 }

@@ -21,22 +21,28 @@ func Exports(t testing.TB, only ...string) map[string]*findings.Report {
 		if len(only) > 0 && !slices.Contains(only, name) {
 			continue
 		}
-		db, err := nsysdb.Open(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rep, err := align.Analyze(context.Background(), db, align.Options{Blocks: true, Kernels: true})
-		db.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		rep.Source.Path = name
-		out[name] = findings.Of(rep)
+		out[name] = analyze(t, f, align.Options{Blocks: true, Kernels: true})
 	}
 	if len(out) == 0 {
 		t.Fatalf("none of %q in testdata", only)
 	}
 	return out
+}
+
+// analyze analyzes an export, which the report names without its folder.
+func analyze(t testing.TB, path string, opts align.Options) *findings.Report {
+	t.Helper()
+	db, err := nsysdb.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rep, err := align.Analyze(context.Background(), db, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep.Source.Path = filepath.Base(path)
+	return findings.Of(rep)
 }
 
 // root is the way from a renderer's package to the repository.

@@ -1,17 +1,14 @@
 package sample
 
 import (
-	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/fixture"
-	"nsysmem/nsysdb"
 	"nsysmem/torchmem"
 )
 
@@ -37,7 +34,6 @@ func Runs(t testing.TB) map[string]*Run {
 	out := make(map[string]*Run)
 	for _, f := range fixture.Files(t, root, "*.snapshot.pickle") {
 		base := strings.TrimSuffix(f, ".snapshot.pickle")
-		name := filepath.Base(base) + ".sqlite"
 		data, err := os.ReadFile(base + ".truth.json")
 		if err != nil {
 			continue
@@ -54,8 +50,7 @@ func Runs(t testing.TB) map[string]*Run {
 		}
 		r := &Run{Params: truth.Params, Meters: truth.Truth}
 		if r.Report = analyzeRun(t, base, truth.Params); r.Report != nil {
-			r.Report.Source.Path = name
-			out[name] = r
+			out[r.Report.Source.Path] = r
 		}
 	}
 	if len(out) == 0 {
@@ -66,11 +61,6 @@ func Runs(t testing.TB) map[string]*Run {
 
 // analyzeRun is nil for runs on several devices.
 func analyzeRun(t testing.TB, base string, params int64) *findings.Report {
-	db, err := nsysdb.Open(base + ".sqlite")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
 	f, err := os.Open(base + ".snapshot.pickle")
 	if err != nil {
 		t.Fatal(err)
@@ -83,9 +73,6 @@ func analyzeRun(t testing.TB, base string, params int64) *findings.Report {
 	if len(snap.Devices()) != 1 {
 		return nil
 	}
-	rep, err := align.Analyze(context.Background(), db, align.Options{Blocks: true, Kernels: true, Snapshot: snap, Params: params, DType: "float32", Optimizer: "adamw"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return findings.Of(rep)
+	return analyze(t, base+".sqlite", align.Options{Blocks: true, Kernels: true, Snapshot: snap, Params: params,
+		DType: "float32", Optimizer: "adamw"})
 }
