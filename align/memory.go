@@ -42,7 +42,7 @@ func readMemory(ctx context.Context, src *source, a *alignment, r *rows, at *pla
 	}
 	return ordered(func(sorted bool) (*memorySweep, error) {
 		m := &memorySweeper{memorySweep: memorySweep{tracks: make(map[trackKey]*memoryTrack), keepBlocks: keepBlocks},
-			src: src, a: a, rows: r, places: at.reader(), live: make(map[*process]*liveTable)}
+			src: src, a: a, rows: r, places: at.reader(), live: make(map[*process]*liveTable[liveBlock])}
 		return m.sweep(ctx, sorted)
 	})
 }
@@ -54,7 +54,7 @@ type memorySweeper struct {
 	a       *alignment
 	rows    *rows
 	places  *places
-	live    map[*process]*liveTable
+	live    map[*process]*liveTable[liveBlock]
 	pool    []memEvent // pool events not yet met, by time
 	devices lastDevices
 	damaged int64
@@ -63,7 +63,7 @@ type memorySweeper struct {
 	// What was looked up last: the next event mostly is of the same process and device.
 	proc    *process
 	procGID int64
-	blocks  *liveTable // of proc
+	blocks  *liveTable[liveBlock] // of proc
 	track   *memoryTrack
 	key     trackKey // of track
 }
@@ -127,7 +127,7 @@ func (m *memorySweeper) event(e *memEvent) {
 		m.proc = m.src.processes.of(e.gpid)
 		m.blocks = m.live[m.proc]
 		if m.blocks == nil {
-			m.blocks = &liveTable{}
+			m.blocks = &liveTable[liveBlock]{}
 			m.live[m.proc] = m.blocks
 		}
 	}

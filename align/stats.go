@@ -1,6 +1,6 @@
 package align
 
-import "sort"
+import "slices"
 
 // warmupShare is the part of the track's highest level that an iteration may add more than later ones do without being
 // taken for warm-up.
@@ -110,7 +110,7 @@ func median(v []int64) int64 {
 	if len(v) == 0 {
 		return 0
 	}
-	sort.Slice(v, func(i, j int) bool { return v[i] < v[j] })
+	slices.Sort(v)
 	return v[(len(v)-1)/2]
 }
 
@@ -142,23 +142,18 @@ func phaseStats(t *Track) []PhaseStat {
 			s.dur = append(s.dur, p.Duration)
 		}
 	}
-	sort.SliceStable(order, func(i, j int) bool { return order[i].Path != OtherPhase && order[j].Path == OtherPhase })
+	rest := slices.IndexFunc(order, func(s *stat) bool { return s.Path == OtherPhase })
+	if rest >= 0 { // it comes last
+		order = append(slices.Delete(slices.Clone(order), rest, rest+1), order[rest])
+	}
 	out := make([]PhaseStat, len(order))
 	for i, s := range order {
 		s.Iterations = len(s.uses)
 		s.Calls, s.DurationNS = int(median(s.calls)), median(s.dur)
-		s.Median, s.Max = combine(s.uses, median), combine(s.uses, highest)
+		s.Median, s.Max = combine(s.uses, median), combine(s.uses, slices.Max[[]int64])
 		out[i] = s.PhaseStat
 	}
 	return out
-}
-
-func highest(v []int64) int64 {
-	m := v[0]
-	for _, x := range v {
-		m = max(m, x)
-	}
-	return m
 }
 
 // combine makes one use of many, each figure by itself.

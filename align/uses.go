@@ -9,12 +9,6 @@ import (
 	"nsysmem/nsysdb"
 )
 
-// A trackKey is one process on one device.
-type trackKey struct {
-	proc   *process
-	device int64
-}
-
 // A trackUse is what a track used: its memory, kernels and copies, by row.
 type trackUse struct {
 	trackKey
@@ -144,20 +138,6 @@ func (u *uses) complete(src *source, a *alignment, r *rows) {
 		level(t, LevelDevice)
 	}
 }
-
-// level is the level that a call of an allocating class raises.
-func (c callClass) level() LevelKind {
-	switch c {
-	case classAllocPinned:
-		return LevelPinned
-	case classAllocManaged:
-		return LevelManaged
-	}
-	return LevelDevice
-}
-
-// lead is the lead of a process.
-func (a *alignment) lead(p *process) lead { return iterationsOf(a.iterations, p).lead }
 
 // allocatesAllAlong says that in some process most of the later iterations spend time in calls that allocate and in ones
 // that free: then the driver's blocks may be the tensors, and are kept.
