@@ -457,10 +457,7 @@ func TestPalette(t *testing.T) {
 func TestTimeScale(t *testing.T) {
 	t.Parallel()
 	s := training("x.sqlite", 6, 0)
-	var its []*align.Iteration
-	for i := range s.track.Iterations {
-		its = append(its, &s.track.Iterations[i])
-	}
+	its := s.iterations()
 	if ts := scaleOf(9_000*ms, 15_000*ms, its); ts.Squeezed {
 		t.Error("iterations that can be told apart are squeezed")
 	}
@@ -487,10 +484,7 @@ func TestTimeScale(t *testing.T) {
 func TestBars(t *testing.T) {
 	t.Parallel()
 	s := training("x.sqlite", 100, mib)
-	var its []*align.Iteration
-	for i := range s.track.Iterations {
-		its = append(its, &s.track.Iterations[i])
-	}
+	its := s.iterations()
 	its[57].Memory.Peak = 1 << 40
 	bs := (&view{}).barsOf(its, 30)
 	if len(bs) > 30 {

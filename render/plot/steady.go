@@ -137,7 +137,7 @@ func (p *steadyPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 	a.High = c.RoomOver(a, p.peak, 20)
 
 	if p.stack != nil {
-		p.tensors(c, a)
+		p.drawTensors(c, a)
 	} else {
 		p.tint(c, a)
 		c.ByteAxis(a)
@@ -212,9 +212,9 @@ func peakLabel(m *align.MemoryUse, flat bool) string {
 	return "peak " + wording.Bytes(m.Peak) + ", " + wording.SignedBytes(m.Need) + " over the start"
 }
 
-// tensors draws the tensors of the iteration, with the levels over them; where the picture is about the device level, that
+// drawTensors draws the tensors of the iteration, with the levels over them; where the picture is about the device level, that
 // is drawn as without a stack.
-func (p *steadyPanel) tensors(c *canvas.Canvas, a canvas.Area) {
+func (p *steadyPanel) drawTensors(c *canvas.Canvas, a canvas.Area) {
 	n := c.Across(a.W())
 	l := p.linesOver(n, p.reserved)
 	if p.cut {
