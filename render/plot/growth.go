@@ -142,11 +142,11 @@ func (t *captionText) changesText(c changes) string {
 	case c.sum == 0:
 		sum = "none"
 	}
-	return sum + " in all: " + t.steps(c.steps)
+	return sum + " in all: " + t.stepsText(c.steps)
 }
 
-// steps names the iterations in which a level changes.
-func (t *captionText) steps(steps []change) string {
+// stepsText names the iterations in which a level changes.
+func (t *captionText) stepsText(steps []change) string {
 	const named = 3
 	var parts []string
 	for i, c := range steps {

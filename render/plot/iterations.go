@@ -172,14 +172,9 @@ func (p *columnsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 		p.drawBar(c, a, &p.bars[i], left+slot*(canvas.Length(i)+0.5), half)
 	}
 
-	// Both lists are in time order, so that one pass finds the column of each iteration.
 	column := map[*align.Iteration]int{}
-	k := 0
-	for _, it := range p.view.its {
-		for k < len(p.bars)-1 && it != p.bars[k].first && p.bars[k].last.Start < it.Start {
-			k++
-		}
-		column[it] = k
+	for i, it := range p.view.its {
+		column[it] = i / p.bars[0].n // all bars but the last are of as many
 	}
 	place := func(it *align.Iteration) (x0, x1 canvas.Length) {
 		x := left + slot*canvas.Length(column[it])

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
@@ -165,13 +166,8 @@ func (v *view) pickTime(rep *findings.Report) error {
 
 // followTime leaves out the iterations that lie outside the timeline: the panels below follow it.
 func (v *view) followTime(rep *findings.Report) error {
-	var its []*align.Iteration
-	for _, it := range v.its {
-		if it.Start < v.to && it.End > v.from {
-			its = append(its, it)
-		}
-	}
-	if v.its = its; len(its) > 0 {
+	v.its = slices.DeleteFunc(v.its, func(it *align.Iteration) bool { return it.Start >= v.to || it.End <= v.from })
+	if len(v.its) > 0 {
 		return nil
 	}
 	if !v.timeline {

@@ -73,22 +73,28 @@ func hasText(t *testing.T, svg []byte, want string) bool {
 	}
 }
 
+// says fails the test where a picture lacks one of some texts.
+func says(t *testing.T, what string, svg []byte, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !hasText(t, svg, text) {
+			t.Errorf("%s does not say %q", what, text)
+		}
+	}
+}
+
 func TestSaysWhatTheEyeShouldFind(t *testing.T) {
 	t.Parallel()
 	s := stopped()
 	svg, _ := render(t, s, "svg", Options{})
-	for _, want := range []string{
+	says(t, "picture", svg,
 		"unet_realoom.sqlite", "NVIDIA H200", "allocations traced",
 		"Peak: 1.56 GiB of device allocations", "in iteration 7, phase backward",
 		"+24 MiB an iteration", "Steady iterations (1–6)", "warm-up 0, truncated 7",
 		"they follow each other on one thread", "22 cudaMalloc calls failed", "failed cudaMalloc (22)",
 		"1 warning: the last iteration ends in backward", "1.5 GiB", "time (s) in the report",
 		"peak 1.56 GiB in iteration 7, phase backward", "enlarged", "optimizer", "encoder",
-	} {
-		if !hasText(t, svg, want) {
-			t.Errorf("picture does not say %q", want)
-		}
-	}
+	)
 	if hasText(t, svg, "memory used") {
 		t.Error("picture says \"memory used\": only what was traced is known")
 	}
@@ -315,11 +321,7 @@ func TestEdgeCases(t *testing.T) {
 				}
 			}
 			hasText(t, svg, "\x00") // reads all of it
-			for _, want := range c.says {
-				if !hasText(t, svg, want) {
-					t.Errorf("picture does not say %q", want)
-				}
-			}
+			says(t, "picture", svg, c.says...)
 			pdf := first(render(t, c.s, "pdf", c.o))
 			if !bytes.HasPrefix(pdf, []byte("%PDF-")) || !bytes.Contains(pdf[max(len(pdf)-64, 0):], []byte("%%EOF")) {
 				t.Error("pdf is cut")
@@ -455,10 +457,7 @@ func TestPalette(t *testing.T) {
 func TestTimeScale(t *testing.T) {
 	t.Parallel()
 	s := training("x.sqlite", 6, 0)
-	var its []*align.Iteration
-	for i := range s.track.Iterations {
-		its = append(its, &s.track.Iterations[i])
-	}
+	its := s.iterations()
 	if ts := scaleOf(9_000*ms, 15_000*ms, its); ts.Squeezed {
 		t.Error("iterations that can be told apart are squeezed")
 	}
@@ -485,10 +484,7 @@ func TestTimeScale(t *testing.T) {
 func TestBars(t *testing.T) {
 	t.Parallel()
 	s := training("x.sqlite", 100, mib)
-	var its []*align.Iteration
-	for i := range s.track.Iterations {
-		its = append(its, &s.track.Iterations[i])
-	}
+	its := s.iterations()
 	its[57].Memory.Peak = 1 << 40
 	bs := (&view{}).barsOf(its, 30)
 	if len(bs) > 30 {
@@ -533,10 +529,6 @@ func TestRealExports(t *testing.T) {
 			t.Fatal(err)
 		}
 		svg := drawExport(t, path, "svg", Options{})[file]
-		for _, s := range want {
-			if !hasText(t, svg, s) {
-				t.Errorf("picture of %s does not say %q", file, s)
-			}
-		}
+		says(t, "picture of "+file, svg, want...)
 	}
 }

@@ -139,10 +139,9 @@ func (b RunBar) draw(c *canvas.Canvas, a canvas.Area, x, half canvas.Length) {
 func highest(bars []RunBar) RunBar {
 	out := bars[0]
 	for _, b := range bars[1:] {
-		if b.Failed || !out.Failed && (!b.Known || out.Known && b.Peak <= out.Peak) {
-			continue
+		if !b.Failed && (out.Failed || b.Known && (!out.Known || b.Peak > out.Peak)) {
+			out = b
 		}
-		out = b
 	}
 	return out
 }

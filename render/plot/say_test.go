@@ -129,11 +129,7 @@ func TestOwnWarnings(t *testing.T) {
 	}
 	s.rep.Findings = []findings.Finding{{Track: &align.Track{PID: pid + 1}, ID: "x", Text: "a stranger's"}, {Track: s.track, ID: "x", Text: "found here"}}
 	svg, _ := render(t, s, "svg", Options{})
-	for _, want := range []string{"2 warnings, the first: its own, words", "words …", "Finding: found here."} {
-		if !hasText(t, svg, want) {
-			t.Errorf("the picture does not say %q", want)
-		}
-	}
+	says(t, "the picture", svg, "2 warnings, the first: its own, words", "words …", "Finding: found here.")
 	for _, not := range []string{"another", "stranger", "….", ", …"} {
 		if hasText(t, svg, not) {
 			t.Errorf("the picture says %q", not)

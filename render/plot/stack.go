@@ -92,33 +92,6 @@ func (s *stack) byTime() {
 	}
 }
 
-// byName gives each block the layer of its name: those of order first, others as they come.
-func (s *stack) byName(order []string, name func(i int) string, colors map[string]color.RGBA) {
-	index := map[string]uint8{}
-	left := picker{used: map[color.RGBA]bool{}}
-	add := func(name string) uint8 {
-		if k, ok := index[name]; ok {
-			return k
-		}
-		if len(s.layers) == math.MaxUint8 { // more kinds than there are
-			return math.MaxUint8 - 1
-		}
-		c, ok := colors[name]
-		if !ok {
-			c = left.pick()
-		}
-		index[name] = uint8(len(s.layers))
-		s.layers = append(s.layers, layer{name, c})
-		return index[name]
-	}
-	for _, o := range order {
-		add(o)
-	}
-	for i := range s.blocks {
-		s.blocks[i].layer = add(name(i))
-	}
-}
-
 // layerOf is the layer of a block; ok is false where nothing is known of it.
 func (s *stack) layerOf(block int) (layer int, ok bool) {
 	if block < 0 || block >= len(s.blocks) {

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 
 	"nsysmem/align"
 	"nsysmem/internal/wording"
@@ -136,7 +137,7 @@ func (p *steadyPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 	a.High = c.RoomOver(a, p.peak, 20)
 
 	if p.stack != nil {
-		p.tensors(c, a)
+		p.drawTensors(c, a)
 	} else {
 		p.tint(c, a)
 		c.ByteAxis(a)
@@ -167,11 +168,14 @@ func (p *steadyPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 // tint tints the ground of the panel by phase, so that a step is seen to belong to one.
 func (p *steadyPanel) tint(c *canvas.Canvas, a canvas.Area) {
 	const white = 0.86 // of the tint
-	for _, sp := range p.spans {
-		if sp.Depth == 1 {
-			c.Fill(canvas.Mix(p.palette.color(sp.Path), canvas.White, white), canvas.Rect{X0: a.X(sp.Start), Y0: a.Y0, X1: a.X(sp.End), Y1: a.Y1})
-		}
+	for _, sp := range p.atDepth(1) {
+		c.Fill(canvas.Mix(p.palette.color(sp.Path), canvas.White, white), canvas.Rect{X0: a.X(sp.Start), Y0: a.Y0, X1: a.X(sp.End), Y1: a.Y1})
 	}
+}
+
+// atDepth are the phases of one depth.
+func (p *steadyPanel) atDepth(depth int) []*align.Span {
+	return slices.DeleteFunc(slices.Clone(p.spans), func(sp *align.Span) bool { return sp.Depth != depth })
 }
 
 // deviceLevel draws the device level and its peak.
@@ -208,9 +212,9 @@ func peakLabel(m *align.MemoryUse, flat bool) string {
 	return "peak " + wording.Bytes(m.Peak) + ", " + wording.SignedBytes(m.Need) + " over the start"
 }
 
-// tensors draws the tensors of the iteration, with the levels over them; where the picture is about the device level, that
+// drawTensors draws the tensors of the iteration, with the levels over them; where the picture is about the device level, that
 // is drawn as without a stack.
-func (p *steadyPanel) tensors(c *canvas.Canvas, a canvas.Area) {
+func (p *steadyPanel) drawTensors(c *canvas.Canvas, a canvas.Area) {
 	n := c.Across(a.W())
 	l := p.linesOver(n, p.reserved)
 	if p.cut {
@@ -242,12 +246,7 @@ func (p *steadyPanel) tensors(c *canvas.Canvas, a canvas.Area) {
 // bounds draws where phases begin and end, unless they are too many.
 func (p *steadyPanel) bounds(c *canvas.Canvas, a canvas.Area) {
 	const most = 16
-	var outer []*align.Span
-	for _, sp := range p.spans {
-		if sp.Depth == 1 {
-			outer = append(outer, sp)
-		}
-	}
+	outer := p.atDepth(1)
 	if len(outer) > most {
 		return
 	}
@@ -261,10 +260,8 @@ func (p *steadyPanel) bounds(c *canvas.Canvas, a canvas.Area) {
 // phaseRow draws the phases of one depth in r, with their names where they fit.
 func (p *steadyPanel) phaseRow(c *canvas.Canvas, a canvas.Area, depth int, r canvas.Rect) {
 	var b band
-	for _, sp := range p.spans {
-		if sp.Depth == depth {
-			b.addPiece(bandLook{sp.Path, p.palette.color(sp.Path), false}, sp.Start, sp.End)
-		}
+	for _, sp := range p.atDepth(depth) {
+		b.addPiece(bandLook{sp.Path, p.palette.color(sp.Path), false}, sp.Start, sp.End)
 	}
 	edge := canvas.Pen{Width: 0.5, Color: canvas.White}
 	b.eachRun(a.Scale, r, c.Across(r.W()), func(_ int, l bandLook, r canvas.Rect) {

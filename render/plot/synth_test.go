@@ -86,6 +86,15 @@ func (s *synth) iteration(index int, a, b int64, warm, cut bool, phases ...phase
 	s.track.Iterations = append(s.track.Iterations, it)
 }
 
+// iterations are those of the track, as a view has them.
+func (s *synth) iterations() []*align.Iteration {
+	var its []*align.Iteration
+	for i := range s.track.Iterations {
+		its = append(its, &s.track.Iterations[i])
+	}
+	return its
+}
+
 // finish fills the levels in.
 func (s *synth) finish() *synth {
 	s.track.Levels = nil

@@ -219,17 +219,13 @@ func TestTensorPictures(t *testing.T) {
 	t.Parallel()
 	r := record(t, "cnn_default", align.Options{Params: 215144, DType: "float32", Optimizer: "adamw"})
 	svg := r.draw(t, "svg", Options{noScan: true})
-	for _, want := range []string{
+	says(t, "picture", svg,
 		"Peak: tensors hold 262.80 MiB (allocated)", "PyTorch reserves up to 340 MiB, 77.20 MiB more", "device level peaks at 468.31 MiB",
 		"activation 128.06 MiB (48.7 %)", "Outside PyTorch: 128.30 MiB, most by cudaMalloc in iteration 0: 64.15 MiB in phase backward,",
 		"Theory, 215,144 parameters (float32, adamw): they take 840.41 KiB (measured: 842.95 KiB)", "optimizer state 1.64 MiB (measured: the same)",
 		"Tensors (categories inferred):", "autograd detail", "unused cache", "outside PyTorch", "reserved by PyTorch", "device (all traced)",
 		"Each iteration: allocated at start and end, and peak", "allocated: peak 262.80 MiB, +195.32 MiB over the start",
-	} {
-		if !hasText(t, svg, want) {
-			t.Errorf("picture does not say %q", want)
-		}
-	}
+	)
 	for _, bad := range []string{"NaN", "Inf"} {
 		if bytes.Contains(svg, []byte(bad)) {
 			t.Errorf("svg has %s", bad)
@@ -248,11 +244,7 @@ func TestTensorPictures(t *testing.T) {
 		t.Error("the picture without a stack is not of the device level")
 	}
 	phase := r.draw(t, "svg", Options{noScan: true, Stack: "phase"})
-	for _, want := range []string{"Phases, of tensors where they were born:", "model_init", "At that peak, by phase of birth"} {
-		if !hasText(t, phase, want) {
-			t.Errorf("picture by phase does not say %q", want)
-		}
-	}
+	says(t, "picture by phase", phase, "Phases, of tensors where they were born:", "model_init", "At that peak, by phase of birth")
 	if pdf := r.draw(t, "pdf", Options{noScan: true}); !bytes.HasPrefix(pdf, []byte("%PDF-")) {
 		t.Error("no pdf")
 	}
@@ -288,21 +280,13 @@ func TestDriverStack(t *testing.T) {
 	s.track.Ranges = []align.RangeUse{{Name: "model_init", Start: 50 * ms, End: 300 * ms}}
 	s.finish()
 	svg := first(render(t, s, "svg", Options{noScan: true}))
-	for _, want := range []string{"the driver's blocks are the tensors", "activation 500 MiB (62.5 %)", "each the driver's own block", "static memory and arrays"} {
-		if !hasText(t, svg, want) {
-			t.Errorf("picture does not say %q", want)
-		}
-	}
+	says(t, "picture", svg, "the driver's blocks are the tensors", "activation 500 MiB (62.5 %)", "each the driver's own block", "static memory and arrays")
 	img := decode(t, first(render(t, s, "png", Options{noScan: true})))
 	if a, p := count(img, categoryColors["activation"]), count(img, categoryColors["parameter"]); a < 5000 || p < 5000 {
 		t.Errorf("%d pixels of activations, %d of parameters", a, p)
 	}
 	kind := first(render(t, s, "svg", Options{noScan: true, Stack: "kind"}))
-	for _, want := range []string{"Device memory by kind:", "device static"} {
-		if !hasText(t, kind, want) {
-			t.Errorf("picture by kind does not say %q", want)
-		}
-	}
+	says(t, "picture by kind", kind, "Device memory by kind:", "device static")
 
 	// Inferred names are told wherever they stand.
 	s.track.IterationsFrom.How = "kernels"
@@ -310,26 +294,18 @@ func TestDriverStack(t *testing.T) {
 		s.track.Iterations[i].Phases[0].Inferred = true
 	}
 	svg = first(render(t, s, "svg", Options{noScan: true, Stack: "phase"}))
-	for _, want := range []string{"Phases (inferred), of tensors", "iterations and phases are inferred from GPU work", "(inferred) enlarged", "iteration (inferred from GPU work)"} {
-		if !hasText(t, svg, want) {
-			t.Errorf("picture of inferred names does not say %q", want)
-		}
-	}
+	says(t, "picture of inferred names", svg, "Phases (inferred), of tensors", "iterations and phases are inferred from GPU work", "(inferred) enlarged", "iteration (inferred from GPU work)")
 }
 
 func TestSegmentMap(t *testing.T) {
 	t.Parallel()
 	r := record(t, "cnn_default", align.Options{})
 	svg := r.draw(t, "svg", Options{noScan: true, View: "segments"})
-	for _, want := range []string{
+	says(t, "map", svg,
 		"segments and blocks of PyTorch's allocator at 13.392 s", "At the peak of what tensors hold: 13.392 s, in iteration 1, phase backward",
 		"Reserved: 340 MiB in 19 segments", "allocated: 262.80 MiB", "free in the cache: 77.20 MiB",
 		"Large pool (requests over 1 MiB): 16 segments, 334 MiB", "Small pool (requests up to 1 MiB): 3 segments, 6 MiB", "largest free block", "free in the cache",
-	} {
-		if !hasText(t, svg, want) {
-			t.Errorf("map does not say %q", want)
-		}
-	}
+	)
 	png := r.draw(t, "png", Options{noScan: true, View: "segments"})
 	lookAt(t, "map", png)
 	img := decode(t, png)
@@ -450,14 +426,10 @@ func TestFailedRequest(t *testing.T) {
 	s := failing(t, 12)
 	o := Options{View: "segments", At: "oom", noScan: true}
 	svg := first(render(t, s, "svg", o))
-	for _, want := range []string{
+	says(t, "map", svg,
 		"Just before the request that failed", "Reserved: 240 MiB in 12 segments", "Failed: a request for 96 MiB", "the largest free block of its stream and pool has 8 MiB, the cache 64 MiB in all",
 		"the card had 5 MiB left", "the request that failed, 96 MiB, at the same scale", "32 MiB given back but still in use by a stream", "pending 8 MiB",
-	} {
-		if !hasText(t, svg, want) {
-			t.Errorf("map does not say %q", want)
-		}
-	}
+	)
 	png := first(render(t, s, "png", o))
 	lookAt(t, "oom", png)
 	if n := count(decode(t, png), pendingColor); n < 1000 {

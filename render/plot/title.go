@@ -3,6 +3,7 @@ package plot
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"nsysmem/internal/wording"
 )
@@ -43,12 +44,9 @@ func (s *scene) subtitle() string {
 // among says which of a report's processes, or of a process's devices, this is; empty where there is one.
 func (s *scene) among() string {
 	all := s.rep.Tracks
-	place, pids := 0, map[int64]bool{}
-	for i, other := range all {
+	place, pids := slices.Index(all, s.track)+1, map[int64]bool{}
+	for _, other := range all {
 		pids[other.PID] = true
-		if other == s.track {
-			place = i + 1
-		}
 	}
 	switch {
 	case len(all) < 2 || place == 0:

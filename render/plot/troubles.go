@@ -62,10 +62,7 @@ func failedCalls(calls []align.FailedAlloc) string {
 	if strings.HasPrefix(name, "cu") {
 		name += " call"
 	}
-	if len(calls) != 1 {
-		name += "s"
-	}
-	return name
+	return wording.Noun(len(calls), name)
 }
 
 // failedWhere says where a call failed: in a phase or range, or else when.
