@@ -58,18 +58,16 @@ func readCalls(ctx context.Context, src *source, r *ranges, leads []lead) (*call
 	for i := range parts {
 		parts[i] = newCallPart(src, &joiner{src, r, leads})
 	}
-	if !src.db.Missing(nsysdb.API) {
-		scan := nsysdb.Scan{Table: nsysdb.API, Parts: len(parts), Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID,
-			nsysdb.End, nsysdb.CorrelationID, nsysdb.NameID, nsysdb.ReturnValue}}
-		told := src.progress("API calls", nsysdb.API)
-		err := src.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
-			parts[b.Part].add(b)
-			told.add(b.Rows)
-			return nil
-		})
-		if err != nil {
-			return nil, nil, err
-		}
+	api := table{needed: 2, missing: map[nsysdb.Column]int64{nsysdb.End: nsysdb.Null},
+		told: src.progress("API calls", nsysdb.API).add,
+		Scan: nsysdb.Scan{Table: nsysdb.API, Parts: len(parts), Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID,
+			nsysdb.End, nsysdb.CorrelationID, nsysdb.NameID, nsysdb.ReturnValue}}}
+	err := api.read(ctx, src.db, func(b *nsysdb.Batch) error {
+		parts[b.Part].add(b)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	c, at := addParts(src, r, parts)
 	return c, at, nil
@@ -77,10 +75,10 @@ func readCalls(ctx context.Context, src *source, r *ranges, leads []lead) (*call
 
 // A callPart is what one goroutine makes of its part of the API calls.
 type callPart struct {
-	src     *source
-	joiner  *joiner
-	columns columns
-	spans   int // number of spans
+	src    *source
+	joiner *joiner
+	spans  int  // number of spans
+	named  bool // calls say their function
 
 	threads map[int64]*callThread
 	last    *callThread
@@ -110,7 +108,7 @@ const nearIDs = 1 << 16
 
 func newCallPart(src *source, j *joiner) *callPart {
 	n := len(j.ranges.spans)
-	p := &callPart{src: src, joiner: j, spans: n, threads: make(map[int64]*callThread),
+	p := &callPart{src: src, joiner: j, spans: n, named: src.db.Has(nsysdb.API, nsysdb.NameID), threads: make(map[int64]*callThread),
 		classes: make([]uint8, nearIDs), far: make(map[int64]callClass),
 		corr: make(map[*process]*corrMap), names: make(map[*process]map[int64]int32), vmm: make(map[*process]int64),
 		use: make([]APIUse, n+maxProcs), launches: make([]int64, n+maxProcs)}
@@ -122,12 +120,7 @@ func newCallPart(src *source, j *joiner) *callPart {
 
 // add takes in a batch of calls. This is the longest loop of all.
 func (p *callPart) add(b *nsysdb.Batch) {
-	if !hasColumns(b, 0, 1) {
-		return
-	}
-	start, tid := b.Cols[0], b.Cols[1]
-	end, corr := p.columns.of(b, 2, nsysdb.Null), p.columns.of(b, 3, 0)
-	ret, named := p.columns.of(b, 5, 0), hasColumns(b, 4)
+	start, tid, end, corr, names, ret := b.Cols[0], b.Cols[1], b.Cols[2], b.Cols[3], b.Cols[4], b.Cols[5]
 	first, last := int64(maxTime), int64(-maxTime)
 	for i := range b.Rows {
 		if start[i] == nsysdb.Null || tid[i] == nsysdb.Null {
@@ -148,10 +141,10 @@ func (p *callPart) add(b *nsysdb.Batch) {
 		p.use[slot].Calls++
 		until := max(start[i], end[i])
 		first, last = min(first, start[i]), max(last, until)
-		if !named {
+		if !p.named {
 			continue
 		}
-		name := b.Cols[4][i]
+		name := names[i]
 		if p.stats != nil {
 			p.count(at.span(), t.proc, name, until-start[i], ret[i] > 0)
 		}

@@ -2,7 +2,6 @@ package align
 
 import (
 	"context"
-	"slices"
 
 	"nsysmem/nsysdb"
 )
@@ -59,10 +58,9 @@ func (u *GPUUse) setCopies(v *copyUse) {
 // readCopies attributes copies and memsets; their order does not matter.
 func readCopies(ctx context.Context, src *source, r *rows, at *places) (*copySums, error) {
 	c := &copyCounter{src: src, rows: r, places: at.reader(), copySums: copySums{tracks: make(map[trackKey]*copySum)}}
-	columns := slices.Concat(workColumns, []nsysdb.Column{nsysdb.CopyKind, nsysdb.Bytes})
-	err := c.read(ctx, nsysdb.Scan{Table: nsysdb.Memcpy, Columns: columns}, nsysdb.CopyUnknown)
+	err := workTable(nsysdb.Memcpy, nsysdb.CopyKind, nsysdb.CopyUnknown).readWork(ctx, src.db, c.add)
 	if err == nil {
-		err = c.read(ctx, nsysdb.Scan{Table: nsysdb.Memset, Columns: columns}, memset)
+		err = workTable(nsysdb.Memset, nsysdb.CopyKind, memset).readWork(ctx, src.db, c.add)
 	}
 	return &c.copySums, err
 }
@@ -80,21 +78,7 @@ type copyCounter struct {
 	gpid  int64
 }
 
-// read reads a table; what stands for the kind of copy where it has none.
-func (c *copyCounter) read(ctx context.Context, scan nsysdb.Scan, what int64) error {
-	if c.src.db.Missing(scan.Table) {
-		return nil
-	}
-	var columns columns
-	return c.src.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
-		return eachWork(b, &columns, what, func(w *work) error {
-			c.add(w)
-			return nil
-		})
-	})
-}
-
-func (c *copyCounter) add(w *work) {
+func (c *copyCounter) add(w *work) error {
 	if c.track == nil || c.gpid != w.gpid || c.key.device != w.device {
 		c.gpid, c.key = w.gpid, trackKey{c.src.processes.of(w.gpid), w.device}
 		c.track = c.tracks[c.key]
@@ -120,6 +104,7 @@ func (c *copyCounter) add(w *work) {
 	for list := c.rows.proc(p).list; r >= 0; r = list[r].parent {
 		g.use[r].add(w)
 	}
+	return nil
 }
 
 // count sums copies by direction.

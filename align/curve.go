@@ -176,7 +176,7 @@ func draw(ctx context.Context, db *nsysdb.DB, rep *Report, windows []Window, sor
 	if d.events, err = poolEvents(ctx, db); err != nil {
 		return nil, err
 	}
-	in := memoryReader{db: db, columns: memoryColumns[:12], event: d.event}
+	in := memoryReader{db: db, columns: memoryColumns[:memoryDrawn], event: d.event}
 	if err := in.scan(ctx, sorted); err != nil {
 		return nil, err
 	}

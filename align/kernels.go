@@ -71,17 +71,11 @@ func readKernels(ctx context.Context, src *source, a *alignment, r *rows, at *pl
 
 // readGraphs reads the launches of graphs that were traced whole, by start; there are few.
 func readGraphs(ctx context.Context, db *nsysdb.DB) ([]work, error) {
-	if db.Missing(nsysdb.GraphTrace) {
-		return nil, nil
-	}
 	var out []work
-	var columns columns
-	err := db.Scan(ctx, nsysdb.Scan{Table: nsysdb.GraphTrace, Columns: workColumns}, func(b *nsysdb.Batch) error {
-		return eachWork(b, &columns, -1, func(w *work) error {
-			w.graph = true
-			out = append(out, *w)
-			return nil
-		})
+	err := workTable(nsysdb.GraphTrace, noColumn, -1).readWork(ctx, db, func(w *work) error {
+		w.graph = true
+		out = append(out, *w)
+		return nil
 	})
 	slices.SortStableFunc(out, func(x, y work) int {
 		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.corr, y.corr))
@@ -104,20 +98,14 @@ type kernelCounter struct {
 }
 
 func (k *kernelCounter) read(ctx context.Context, sorted bool) (*kernelSums, error) {
-	if !k.src.db.Missing(nsysdb.Kernel) {
-		scan := nsysdb.Scan{Table: nsysdb.Kernel, Columns: workColumns, Sorted: sorted}
-		if k.src.opts.Kernels {
-			scan.Columns = append(slices.Clip(workColumns), nsysdb.NameID)
-		}
-		told := k.src.progress("kernels", nsysdb.Kernel)
-		var columns columns
-		err := k.src.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
-			told.add(b.Rows)
-			return eachWork(b, &columns, -1, k.kernel)
-		})
-		if err != nil {
-			return nil, err
-		}
+	name := noColumn
+	if k.src.opts.Kernels {
+		name = nsysdb.NameID
+	}
+	kernels := workTable(nsysdb.Kernel, name, -1)
+	kernels.Sorted, kernels.told = sorted, k.src.progress("kernels", nsysdb.Kernel).add
+	if err := kernels.readWork(ctx, k.src.db, k.kernel); err != nil {
+		return nil, err
 	}
 	return &k.kernelSums, k.graphsUntil(maxTime)
 }

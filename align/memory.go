@@ -114,7 +114,7 @@ func (m *memorySweeper) sweep(ctx context.Context, sorted bool) (*memorySweep, e
 			m.doubts = append(m.doubts, w)
 		}
 	}
-	if in.unreadable {
+	if db := m.src.db; db.Rows(nsysdb.MemoryUsage) > 0 && !db.Has(nsysdb.MemoryUsage, memoryColumns[:memoryNeeded]...) {
 		m.doubts = append(m.doubts, Warning{Code: MemoryColumns})
 	}
 	return &m.memorySweep, nil
