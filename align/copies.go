@@ -110,11 +110,8 @@ func (c *copyCounter) add(w *work) error {
 // count sums copies by direction.
 func (g *copySum) count(group int32, w *work) {
 	key := statKey{group, w.what}
-	s := g.copies[key]
-	if s == nil {
-		s = &CopyStat{Kind: copyName(w.what)}
-		g.copies[key] = s
-	}
+	s := entry(g.copies, key)
+	s.Kind = copyName(w.what)
 	s.Count++
 	s.Bytes += w.bytes
 	s.NS += w.end - w.start

@@ -31,8 +31,6 @@ type inferences struct {
 	byProc map[*process]inference
 }
 
-func (i *inferences) of(p *process) inference { return i.byProc[p] }
-
 // infer finds iterations and phases in the GPU work of the processes that lack ranges for them.
 func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, picks []picked) (*inferences, error) {
 	out := &inferences{ranges: r, leads: leads, byProc: make(map[*process]inference)}
@@ -50,7 +48,7 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 	if src.opts.Infer == InferOff || len(want) == 0 {
 		return out, nil
 	}
-	ops, err := readOps(ctx, src, &joiner{src, r, leads}, want)
+	ops, err := readOps(ctx, src, &joiner{src: src, ranges: r, leads: leads}, want)
 	if err != nil {
 		return nil, err
 	}

@@ -53,18 +53,11 @@ func compareInferred(src *source, a *alignment, r *rows, p *process) *Inferred {
 	out := &Inferred{Confidence: found.Confidence, Why: found.Why, Annotated: len(its.members)}
 	phaseOf := out.phases(found.Iterations, list)
 	phases := slices.ContainsFunc(found.Iterations, func(it period.Iteration) bool { return len(it.Phases) > 0 })
-	join := &joiner{src, a.ranges, leadsOf(a.iterations)}
-	threads := make(map[int32]*joinedThread)
+	join := &joiner{src: src, ranges: a.ranges, leads: a.leads}
 	iterOf := make([]int, len(list.ops))
 	for i := range list.ops {
 		op := &list.ops[i]
-		t := threads[op.Thread]
-		if t == nil {
-			joined := join.thread(list.threads[op.Thread])
-			t = &joined
-			threads[op.Thread] = t
-		}
-		iter, path := r.where(p, t.place(op.Start))
+		iter, path := r.where(p, join.known(list.threads[op.Thread]).place(op.Start))
 		iterOf[i] = iter
 		if iter < 0 || path == OtherPhase || !phases {
 			continue

@@ -12,7 +12,6 @@ import (
 // iterations are those of one process, and how they were found.
 type iterations struct {
 	from     IterationsFrom
-	lead     lead
 	members  []int32 // spans, in time order; nil for none
 	numbers  []int   // of members: Iteration.Index
 	families []Family
@@ -32,6 +31,7 @@ func iterationsOf(list []iterations, p *process) iterations {
 type alignment struct {
 	ranges     *ranges
 	iterations []iterations // by process.index
+	leads      []lead       // likewise
 	calls      *calls
 	time       stretch // of the capture, ranges and calls
 	doubts     []Warning
@@ -69,14 +69,13 @@ func iterate(ctx context.Context, src *source, r *ranges) (*alignment, *places, 
 			return nil, nil, err
 		}
 	}
-	a := &alignment{calls: c, time: r.time.with(c.time)}
+	a := &alignment{leads: leads, calls: c, time: r.time.with(c.time)}
 	for i, p := range src.processes.all() {
 		var pick picked
 		if i < len(picks) {
 			pick = picks[i]
 		}
-		it := settle(src, r, pick, inferred.of(p))
-		it.lead = at(leads, p)
+		it := settle(src, r, pick, inferred.byProc[p])
 		a.iterations = append(a.iterations, it)
 		if gaps := it.from.Gaps; len(gaps) > 0 {
 			a.doubts = append(a.doubts, Warning{Code: IterationGap, PID: p.pid, Numbers: gaps, Pattern: it.from.Pattern})
@@ -198,16 +197,11 @@ func whyNone(cs []*candidate) string {
 // range.
 func guessThread(r *ranges, fams []*family) *thread {
 	type score struct {
-		thread          *thread
 		word, user, any int64 // ns
 	}
 	scores := make(map[*thread]*score)
 	for _, f := range fams {
-		s := scores[f.thread]
-		if s == nil {
-			s = &score{thread: f.thread}
-			scores[f.thread] = s
-		}
+		s := entry(scores, f.thread)
 		t := f.time(r, r.time.last)
 		s.any += t
 		if !f.operator {
@@ -217,25 +211,12 @@ func guessThread(r *ranges, fams []*family) *thread {
 			}
 		}
 	}
-	var best *score
-	for _, s := range scores {
-		if best == nil || s.thread.helper != best.thread.helper && best.thread.helper ||
-			s.thread.helper == best.thread.helper && cmp.Or(cmp.Compare(s.word, best.word), cmp.Compare(s.user, best.user),
-				cmp.Compare(s.any, best.any), cmp.Compare(best.thread.tid, s.thread.tid)) > 0 {
-			best = s
+	var best *thread
+	for t, s := range scores {
+		if best == nil || cmp.Or(trueFirst(t.helper, best.helper), cmp.Compare(s.word, scores[best].word),
+			cmp.Compare(s.user, scores[best].user), cmp.Compare(s.any, scores[best].any), cmp.Compare(best.tid, t.tid)) > 0 {
+			best = t
 		}
 	}
-	if best == nil {
-		return nil
-	}
-	return best.thread
-}
-
-// leadsOf are the leads of all processes, by process.index.
-func leadsOf(its []iterations) []lead {
-	out := make([]lead, len(its))
-	for i := range its {
-		out[i] = its[i].lead
-	}
-	return out
+	return best
 }

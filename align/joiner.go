@@ -62,6 +62,8 @@ type joiner struct {
 	src    *source
 	ranges *ranges
 	leads  []lead // by process.index
+
+	threads map[int64]*joinedThread // by globalTid, as known gives them; nil until it is asked
 }
 
 // A joinedThread is a thread as moments are joined on it; times are to rise mostly.
@@ -88,6 +90,18 @@ func (j *joiner) thread(tid int64) joinedThread {
 	}
 	if t.isMain && t.infers || !t.isMain && !j.src.opts.SameThread {
 		t.main = newCursor(lead.segs)
+	}
+	return t
+}
+
+// known is a thread that is kept for when it is asked for again.
+func (j *joiner) known(tid int64) *joinedThread {
+	if j.threads == nil {
+		j.threads = make(map[int64]*joinedThread)
+	}
+	t := entry(j.threads, tid)
+	if t.proc == nil {
+		*t = j.thread(tid)
 	}
 	return t
 }

@@ -206,10 +206,9 @@ func (g *kernelSum) count(group int32, w *work) {
 		key.what = wholeGraph
 	}
 	d := w.end - w.start
-	s := g.kernels[key]
-	if s == nil {
-		s = &KernelStat{MinNS: d}
-		g.kernels[key] = s
+	s := entry(g.kernels, key)
+	if s.Count == 0 {
+		s.MinNS = d
 	}
 	s.Count++
 	s.NS += d

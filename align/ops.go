@@ -185,7 +185,6 @@ func (r *rawOps) launched(ctx context.Context, j *joiner) (map[*process]*opList,
 	for p := range r.byProc {
 		out[p] = &opList{}
 	}
-	threads := make(map[int64]*joinedThread)
 	var last *joinedThread
 	api := table{needed: 3, missing: map[nsysdb.Column]int64{nsysdb.End: nsysdb.Null},
 		Scan: nsysdb.Scan{Table: nsysdb.API, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID, nsysdb.CorrelationID, nsysdb.End}}}
@@ -193,12 +192,7 @@ func (r *rawOps) launched(ctx context.Context, j *joiner) (map[*process]*opList,
 		start, tid, corr, end := b.Cols[0], b.Cols[1], b.Cols[2], b.Cols[3]
 		for i := range b.Rows {
 			if last == nil || last.tid != tid[i] {
-				last = threads[tid[i]]
-				if last == nil {
-					t := j.thread(tid[i])
-					last = &t
-					threads[tid[i]] = last
-				}
+				last = j.known(tid[i])
 			}
 			m := r.byProc[last.proc]
 			op, ok := m[corr[i]]

@@ -83,10 +83,5 @@ func (t *Track) IterationAt(place int) *Iteration {
 
 // HasTensorLevels says that a track has the levels allocated and reserved, which come from a snapshot.
 func (t *Track) HasTensorLevels() bool {
-	a, r := false, false
-	for i := range t.Levels {
-		a = a || t.Levels[i].Kind == "allocated"
-		r = r || t.Levels[i].Kind == "reserved"
-	}
-	return a && r
+	return t.Level(LevelAllocated) != nil && t.Level(LevelReserved) != nil
 }

@@ -113,7 +113,7 @@ func makeRows(src *source, a *alignment) *rows {
 	}
 	for _, p := range src.processes.all() {
 		b := newRowBuilder(a.ranges, out.of)
-		b.process(at(a.ranges.byProc, p), iterationsOf(a.iterations, p))
+		b.process(at(a.ranges.byProc, p), iterationsOf(a.iterations, p), a.lead(p))
 		out.byProc = append(out.byProc, b.out)
 		if b.cut > 0 {
 			out.doubts = append(out.doubts, Warning{Code: ClippedRanges, Count: b.cut})
@@ -177,12 +177,12 @@ func newRowBuilder(r *ranges, of []int32) *rowBuilder {
 		inIter: make(map[string]int32), merged: make(map[int32]int32)}
 }
 
-func (b *rowBuilder) process(threads []*thread, its iterations) {
+func (b *rowBuilder) process(threads []*thread, its iterations, lead lead) {
 	for _, t := range threads {
 		switch {
-		case t != its.lead.thread:
+		case t != lead.thread:
 			b.otherThread(t.ranges)
-		case its.lead.inferred:
+		case lead.inferred:
 			// Operators' ranges are no phases there: they count only outside iterations.
 			own, ops := b.split(t.ranges)
 			b.leadThread(own, its.members)

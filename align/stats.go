@@ -1,6 +1,10 @@
 package align
 
-import "sort"
+import (
+	"reflect"
+	"slices"
+	"sort"
+)
 
 // warmupShare is the part of the track's highest level that an iteration may add more than later ones do without being
 // taken for warm-up.
@@ -110,7 +114,7 @@ func median(v []int64) int64 {
 	if len(v) == 0 {
 		return 0
 	}
-	sort.Slice(v, func(i, j int) bool { return v[i] < v[j] })
+	slices.Sort(v)
 	return v[(len(v)-1)/2]
 }
 
@@ -147,66 +151,33 @@ func phaseStats(t *Track) []PhaseStat {
 	for i, s := range order {
 		s.Iterations = len(s.uses)
 		s.Calls, s.DurationNS = int(median(s.calls)), median(s.dur)
-		s.Median, s.Max = combine(s.uses, median), combine(s.uses, highest)
+		s.Median, s.Max = combine(s.uses, median), combine(s.uses, slices.Max)
 		out[i] = s.PhaseStat
 	}
 	return out
 }
 
-func highest(v []int64) int64 {
-	m := v[0]
-	for _, x := range v {
-		m = max(m, x)
-	}
-	return m
-}
-
-// combine makes one use of many, each figure by itself.
+// combine makes one use of many, each figure by itself: f makes one value of many.
 func combine(uses []*Use, f func([]int64) int64) Use {
-	buf := make([]int64, len(uses))
-	var out Use
-	each := func(dst *int64, get func(*Use) int64) {
+	out := Use{Other: slices.Clone(uses[0].Other)} // for its kinds of level
+	values, from := make([]int64, len(uses)), make([]reflect.Value, len(uses))
+	figures := func(part func(*Use) any) { // of a part of a use, whose fields are figures all
 		for i, u := range uses {
-			buf[i] = get(u)
+			from[i] = reflect.ValueOf(part(u)).Elem()
 		}
-		*dst = f(buf)
+		to := reflect.ValueOf(part(&out)).Elem()
+		for k := range to.NumField() {
+			for i := range from {
+				values[i] = from[i].Field(k).Int()
+			}
+			to.Field(k).SetInt(f(values))
+		}
 	}
-	fields := func(dst *MemoryUse, get func(*Use) *MemoryUse) {
-		each(&dst.Start, func(u *Use) int64 { return get(u).Start })
-		each(&dst.End, func(u *Use) int64 { return get(u).End })
-		each(&dst.Net, func(u *Use) int64 { return get(u).Net })
-		each(&dst.Peak, func(u *Use) int64 { return get(u).Peak })
-		each(&dst.PeakAt, func(u *Use) int64 { return get(u).PeakAt })
-		each(&dst.Need, func(u *Use) int64 { return get(u).Need })
-		each(&dst.Allocs, func(u *Use) int64 { return get(u).Allocs })
-		each(&dst.AllocBytes, func(u *Use) int64 { return get(u).AllocBytes })
-		each(&dst.Frees, func(u *Use) int64 { return get(u).Frees })
-		each(&dst.FreeBytes, func(u *Use) int64 { return get(u).FreeBytes })
-		each(&dst.FailedAllocs, func(u *Use) int64 { return get(u).FailedAllocs })
+	figures(func(u *Use) any { return &u.Memory })
+	figures(func(u *Use) any { return &u.GPU })
+	figures(func(u *Use) any { return &u.API })
+	for i := range out.Other {
+		figures(func(u *Use) any { return &u.Other[i].MemoryUse })
 	}
-	fields(&out.Memory, func(u *Use) *MemoryUse { return &u.Memory })
-	for i := range uses[0].Other {
-		l := LevelUse{Level: uses[0].Other[i].Level}
-		fields(&l.MemoryUse, func(u *Use) *MemoryUse { return &u.Other[i].MemoryUse })
-		out.Other = append(out.Other, l)
-	}
-	g := &out.GPU
-	each(&g.Kernels, func(u *Use) int64 { return u.GPU.Kernels })
-	each(&g.KernelNS, func(u *Use) int64 { return u.GPU.KernelNS })
-	each(&g.BusyNS, func(u *Use) int64 { return u.GPU.BusyNS })
-	each(&g.Graphs, func(u *Use) int64 { return u.GPU.Graphs })
-	each(&g.GraphNS, func(u *Use) int64 { return u.GPU.GraphNS })
-	each(&g.Copies, func(u *Use) int64 { return u.GPU.Copies })
-	each(&g.H2D, func(u *Use) int64 { return u.GPU.H2D })
-	each(&g.D2H, func(u *Use) int64 { return u.GPU.D2H })
-	each(&g.D2D, func(u *Use) int64 { return u.GPU.D2D })
-	each(&g.MemcpyNS, func(u *Use) int64 { return u.GPU.MemcpyNS })
-	each(&g.Memsets, func(u *Use) int64 { return u.GPU.Memsets })
-	each(&g.MemsetBytes, func(u *Use) int64 { return u.GPU.MemsetBytes })
-	each(&g.MemsetNS, func(u *Use) int64 { return u.GPU.MemsetNS })
-	each(&out.API.Calls, func(u *Use) int64 { return u.API.Calls })
-	each(&out.API.AllocNS, func(u *Use) int64 { return u.API.AllocNS })
-	each(&out.API.FreeNS, func(u *Use) int64 { return u.API.FreeNS })
-	each(&out.API.SyncNS, func(u *Use) int64 { return u.API.SyncNS })
 	return out
 }

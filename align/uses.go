@@ -80,32 +80,27 @@ func readUses(ctx context.Context, src *source, a *alignment, r *rows, at *place
 // join puts together what was read of each track.
 func (u *uses) join(src *source, a *alignment, r *rows, memory *memorySweep, kernels *kernelSums, copies *copySums) {
 	byKey := make(map[trackKey]*trackUse)
-	of := func(key trackKey) *trackUse {
-		t := byKey[key]
-		if t == nil {
-			t = &trackUse{trackKey: key}
-			byKey[key] = t
-			u.tracks = append(u.tracks, t)
-		}
-		return t
-	}
 	for key, m := range memory.tracks {
-		of(key).memory = m
+		entry(byKey, key).memory = m
 	}
 	for key, k := range kernels.tracks {
-		of(key).kernels = k
+		entry(byKey, key).kernels = k
 	}
 	for key, c := range copies.tracks {
-		of(key).copies = c
+		entry(byKey, key).copies = c
 	}
 	used := make(map[*process]bool)
-	for _, t := range u.tracks {
-		used[t.proc] = true
+	for key := range byKey {
+		used[key.proc] = true
 	}
 	for _, p := range src.processes.all() {
-		if !used[p] && (src.collected.Memory || src.collected.Kernels) && at(a.calls.seen, p) {
-			of(trackKey{p, 0})
+		if !used[p] && (src.collected.Memory || src.collected.Kernels) && at(a.calls.names, p) != nil {
+			entry(byKey, trackKey{p, 0})
 		}
+	}
+	for key, t := range byKey {
+		t.trackKey = key
+		u.tracks = append(u.tracks, t)
 	}
 	slices.SortFunc(u.tracks, func(x, y *trackUse) int {
 		return cmp.Or(cmp.Compare(x.proc.gpid, y.proc.gpid), cmp.Compare(x.device, y.device))
@@ -157,7 +152,7 @@ func (c callClass) level() LevelKind {
 }
 
 // lead is the lead of a process.
-func (a *alignment) lead(p *process) lead { return iterationsOf(a.iterations, p).lead }
+func (a *alignment) lead(p *process) lead { return at(a.leads, p) }
 
 // allocatesAllAlong says that in some process most of the later iterations spend time in calls that allocate and in ones
 // that free: then the driver's blocks may be the tensors, and are kept.
