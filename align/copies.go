@@ -16,7 +16,7 @@ type copySums struct {
 type copySum struct {
 	use    []copyUse // by row, inclusive; the last is for those without a row
 	total  copyUse
-	copies map[statKey]*CopyStat // without path; nil unless Options.Kernels
+	copies map[statKey]*CopyStat // without path and kind; nil unless Options.Kernels
 }
 
 // A copyUse is the copies and memsets of a row, as GPUUse has them.
@@ -111,7 +111,6 @@ func (c *copyCounter) add(w *work) error {
 func (g *copySum) count(group int32, w *work) {
 	key := statKey{group, w.what}
 	s := entry(g.copies, key)
-	s.Kind = copyName(w.what)
 	s.Count++
 	s.Bytes += w.bytes
 	s.NS += w.end - w.start

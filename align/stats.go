@@ -18,21 +18,13 @@ func markTruncated(t *Track) {
 		return
 	}
 	last := lastPhase(&t.Iterations[0])
-	for i := 1; i < n-1 && last != ""; i++ {
+	for i := range t.Iterations[:n-1] {
 		if lastPhase(&t.Iterations[i]) != last {
-			last = ""
-		}
-	}
-	if last == "" {
-		return
-	}
-	it := &t.Iterations[n-1]
-	for i := range it.Phases {
-		if it.Phases[i].Path == last {
 			return
 		}
 	}
-	if len(it.Phases) > 0 {
+	it := &t.Iterations[n-1]
+	if last != "" && len(it.Phases) > 0 && !slices.ContainsFunc(it.Phases, func(p Phase) bool { return p.Path == last }) {
 		it.Truncated = true
 	}
 }
@@ -63,26 +55,29 @@ func markWarmup(t *Track, memory bool) {
 	if n < 2 {
 		return
 	}
-	measure := func(it *Iteration) int64 { return it.Memory.Net }
-	slack := t.Total.Memory.Peak / warmupShare
+	first, later := whole[:n/2], whole[n/2:]
 	if !memory {
-		measure = func(it *Iteration) int64 { return it.End - it.Start }
-		slack = 0
+		duration := func(it *Iteration) int64 { return it.End - it.Start }
+		first[0].Warmup = duration(first[0]) > 2*max(0, medianOf(later, duration))
+		return
 	}
-	later := make([]int64, 0, n)
-	for _, it := range whole[n/2:] {
-		later = append(later, measure(it))
-	}
-	base := max(0, median(later))
-	if !memory {
-		slack = base
-	}
-	for i := 0; i < n/2 && (measure(whole[i]) > base+slack || memory && startsPhase(whole[i], whole[n/2:], slack)); i++ {
-		if !memory && i > 0 {
+	net := func(it *Iteration) int64 { return it.Memory.Net }
+	base, slack := max(0, medianOf(later, net)), t.Total.Memory.Peak/warmupShare
+	for _, it := range first {
+		if net(it) <= base+slack && !startsPhase(it, later, slack) {
 			break
 		}
-		whole[i].Warmup = true
+		it.Warmup = true
 	}
+}
+
+// medianOf is the median of a figure of iterations.
+func medianOf(its []*Iteration, figure func(*Iteration) int64) int64 {
+	values := make([]int64, len(its))
+	for i, it := range its {
+		values[i] = figure(it)
+	}
+	return median(values)
 }
 
 // startsPhase says that an iteration adds more in one of its top-level phases than any of the later ones does there:
