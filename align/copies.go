@@ -6,14 +6,9 @@ import (
 	"nsysmem/nsysdb"
 )
 
-// copySums are the copies and memsets of all tracks.
-type copySums struct {
-	tracks map[trackKey]*copySum
-	time   stretch
-}
-
-// A copySum is those of a track, by row.
+// A copySum is the copies and memsets of a track, by row.
 type copySum struct {
+	proc   *process
 	use    []copyUse // by row, inclusive; the last is for those without a row
 	total  copyUse
 	copies map[statKey]*CopyStat // without path and kind; nil unless Options.Kernels
@@ -56,52 +51,44 @@ func (u *GPUUse) setCopies(v *copyUse) {
 }
 
 // readCopies attributes copies and memsets; their order does not matter.
-func readCopies(ctx context.Context, src *source, r *rows, at *places) (*copySums, error) {
-	c := &copyCounter{src: src, rows: r, places: at.reader(), copySums: copySums{tracks: make(map[trackKey]*copySum)}}
+func readCopies(ctx context.Context, src *source, r *rows, at *places) (*tracked[copySum], error) {
+	c := &copyCounter{src: src, rows: r, places: at.reader()}
 	err := workTable(nsysdb.Memcpy, nsysdb.CopyKind, nsysdb.CopyUnknown).readWork(ctx, src.db, c.add)
 	if err == nil {
 		err = workTable(nsysdb.Memset, nsysdb.CopyKind, memset).readWork(ctx, src.db, c.add)
 	}
-	return &c.copySums, err
+	return &c.tracked, err
 }
 
 // A copyCounter counts copies and memsets as they come.
 type copyCounter struct {
-	copySums
+	tracked[copySum]
 	src    *source
 	rows   *rows
 	places *places
+}
 
-	// What was looked up last: the next copy mostly is of the same track.
-	track *copySum
-	key   trackKey
-	gpid  int64
+func (c *copyCounter) begin(p *process) *copySum {
+	g := &copySum{proc: p, use: make([]copyUse, len(c.rows.proc(p).list)+1)}
+	if c.src.opts.Kernels {
+		g.copies = make(map[statKey]*CopyStat)
+	}
+	return g
 }
 
 func (c *copyCounter) add(w *work) error {
-	if c.track == nil || c.gpid != w.gpid || c.key.device != w.device {
-		c.gpid, c.key = w.gpid, trackKey{c.src.processes.of(w.gpid), w.device}
-		c.track = c.tracks[c.key]
-		if c.track == nil {
-			c.track = &copySum{use: make([]copyUse, len(c.rows.proc(c.key.proc).list)+1)}
-			if c.src.opts.Kernels {
-				c.track.copies = make(map[statKey]*CopyStat)
-			}
-			c.tracks[c.key] = c.track
-		}
-	}
-	p, g := c.key.proc, c.track
-	at, _ := c.places.of(p, w.corr)
+	g := c.of(c.src.processes, w.gpid, w.device, c.begin)
+	at, _ := c.places.of(g.proc, w.corr)
 	r := c.rows.row(at)
 	c.time.add(w.start, w.end)
 	g.total.add(w)
 	if g.copies != nil {
-		g.count(c.rows.group(p, r), w)
+		g.count(c.rows.group(g.proc, r), w)
 	}
 	if r < 0 {
 		g.use[len(g.use)-1].add(w)
 	}
-	for list := c.rows.proc(p).list; r >= 0; r = list[r].parent {
+	for list := c.rows.proc(g.proc).list; r >= 0; r = list[r].parent {
 		g.use[r].add(w)
 	}
 	return nil

@@ -8,13 +8,7 @@ import (
 	"nsysmem/nsysdb"
 )
 
-// kernelSums are the kernels and whole graphs of all tracks.
-type kernelSums struct {
-	tracks map[trackKey]*kernelSum
-	time   stretch
-}
-
-// A kernelSum is those of a track, by row.
+// A kernelSum is the kernels and whole graphs of a track, by row.
 type kernelSum struct {
 	proc    *process
 	rows    *procRows
@@ -57,14 +51,13 @@ func (u *GPUUse) setKernels(v *kernelUse) {
 
 // readKernels attributes kernels and whole graphs. They are counted in the order of their start, so that the time in
 // which any of them ran is a running union.
-func readKernels(ctx context.Context, src *source, a *alignment, r *rows, at *places) (*kernelSums, error) {
+func readKernels(ctx context.Context, src *source, a *alignment, r *rows, at *places) (*tracked[kernelSum], error) {
 	graphs, err := readGraphs(ctx, src.db)
 	if err != nil {
 		return nil, err
 	}
-	return ordered(func(sorted bool) (*kernelSums, error) {
-		k := &kernelCounter{src: src, a: a, rows: r, places: at.reader(), graphs: graphs,
-			kernelSums: kernelSums{tracks: make(map[trackKey]*kernelSum)}}
+	return ordered(func(sorted bool) (*tracked[kernelSum], error) {
+		k := &kernelCounter{src: src, a: a, rows: r, places: at.reader(), graphs: graphs}
 		return k.read(ctx, sorted)
 	})
 }
@@ -85,19 +78,15 @@ func readGraphs(ctx context.Context, db *nsysdb.DB) ([]work, error) {
 
 // A kernelCounter counts kernels and graphs as they come.
 type kernelCounter struct {
-	kernelSums
+	tracked[kernelSum]
 	src    *source
 	a      *alignment
 	rows   *rows
 	places *places
 	graphs []work // not yet met, by start
-
-	// What was looked up last: the next kernel mostly is of the same track.
-	track     *kernelSum
-	gpid, dev int64
 }
 
-func (k *kernelCounter) read(ctx context.Context, sorted bool) (*kernelSums, error) {
+func (k *kernelCounter) read(ctx context.Context, sorted bool) (*tracked[kernelSum], error) {
 	name := noColumn
 	if k.src.opts.Kernels {
 		name = nsysdb.NameID
@@ -107,7 +96,7 @@ func (k *kernelCounter) read(ctx context.Context, sorted bool) (*kernelSums, err
 	if err := kernels.readWork(ctx, k.src.db, k.kernel); err != nil {
 		return nil, err
 	}
-	return &k.kernelSums, k.graphsUntil(maxTime)
+	return &k.tracked, k.graphsUntil(maxTime)
 }
 
 // kernel counts a kernel, after the graphs that start no later.
@@ -129,7 +118,7 @@ func (k *kernelCounter) graphsUntil(t int64) error {
 
 // add counts work for its row and those above, and for the track.
 func (k *kernelCounter) add(w *work) error {
-	g := k.trackOf(w)
+	g := k.of(k.src.processes, w.gpid, w.device, k.begin)
 	k.time.add(w.start, w.end)
 	if w.start < g.last {
 		return errUnordered
@@ -153,26 +142,12 @@ func (k *kernelCounter) add(w *work) error {
 	return nil
 }
 
-// trackOf is the sum of the track of a kernel, made when first met.
-func (k *kernelCounter) trackOf(w *work) *kernelSum {
-	if k.track != nil && k.gpid == w.gpid && k.dev == w.device {
-		return k.track
+func (k *kernelCounter) begin(p *process) *kernelSum {
+	rows, none := k.rows.proc(p), kernelUse{until: -maxTime}
+	g := &kernelSum{proc: p, rows: rows, use: slices.Repeat([]kernelUse{none}, len(rows.list)+1), last: -maxTime, total: none}
+	if k.src.opts.Kernels {
+		g.kernels = make(map[statKey]*KernelStat)
 	}
-	p := k.src.processes.of(w.gpid)
-	key := trackKey{p, w.device}
-	g := k.tracks[key]
-	if g == nil {
-		rows := k.rows.proc(p)
-		g = &kernelSum{proc: p, rows: rows, use: make([]kernelUse, len(rows.list)+1), last: -maxTime, total: kernelUse{until: -maxTime}}
-		for i := range g.use {
-			g.use[i].until = -maxTime
-		}
-		if k.src.opts.Kernels {
-			g.kernels = make(map[statKey]*KernelStat)
-		}
-		k.tracks[key] = g
-	}
-	k.track, k.gpid, k.dev = g, w.gpid, w.device
 	return g
 }
 

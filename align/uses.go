@@ -15,6 +15,32 @@ type trackKey struct {
 	device int64
 }
 
+// A tracked keeps something for each track, and the time of what is counted there.
+type tracked[T any] struct {
+	tracks map[trackKey]*T
+	time   stretch
+
+	// What was looked up last: the next event mostly is of the same track.
+	last         *T
+	gpid, device int64
+}
+
+// of is what is kept for a device of a process, begun when first met.
+func (t *tracked[T]) of(ps *processes, gpid, device int64, begin func(*process) *T) *T {
+	if t.last != nil && t.gpid == gpid && t.device == device {
+		return t.last
+	}
+	key := trackKey{ps.of(gpid), device}
+	if t.tracks == nil {
+		t.tracks = make(map[trackKey]*T)
+	}
+	if t.tracks[key] == nil {
+		t.tracks[key] = begin(key.proc)
+	}
+	t.last, t.gpid, t.device = t.tracks[key], gpid, device
+	return t.last
+}
+
 // A trackUse is what a track used: its memory, kernels and copies, by row.
 type trackUse struct {
 	trackKey
@@ -43,8 +69,8 @@ func readUses(ctx context.Context, src *source, a *alignment, r *rows, at *place
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var memory *memorySweep
-	var kernels *kernelSums
-	var copies *copySums
+	var kernels *tracked[kernelSum]
+	var copies *tracked[copySum]
 	jobs := []func() error{
 		func() (err error) {
 			memory, err = readMemory(ctx, src, a, r, at, src.wantsBlocks() || a.allocatesAllAlong(r))
@@ -78,7 +104,7 @@ func readUses(ctx context.Context, src *source, a *alignment, r *rows, at *place
 }
 
 // join puts together what was read of each track.
-func (u *uses) join(src *source, a *alignment, r *rows, memory *memorySweep, kernels *kernelSums, copies *copySums) {
+func (u *uses) join(src *source, a *alignment, r *rows, memory *memorySweep, kernels *tracked[kernelSum], copies *tracked[copySum]) {
 	byKey := make(map[trackKey]*trackUse)
 	for key, m := range memory.tracks {
 		entry(byKey, key).memory = m
