@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -54,14 +55,8 @@ func setNames(inputs []Input) {
 	for i := range inputs {
 		in := &inputs[i]
 		if same := taken[strings.ToLower(in.Name)]; len(same) > 1 && same[0] != i {
-			for n := 2; ; n++ {
-				name := fmt.Sprintf("%s-%d", in.Name, n)
-				if !used[strings.ToLower(name)] {
-					used[strings.ToLower(name)] = true
-					in.Name = name
-					break
-				}
-			}
+			in.Name = numbered(in.Name, used)
+			used[strings.ToLower(in.Name)] = true
 		}
 	}
 }
@@ -73,6 +68,30 @@ func setNames(inputs []Input) {
 //  1. A report is known by its path, or, where nothing is at that path any more, by its file's name, size and time.
 //  2. A new one keeps the name that it got in the list unless a result has it; then it gets more folders, or a number.
 func (p *plan) keepNames(out string, inputs []Input) {
+	name := p.knownNames(inputs)
+	var fresh []*Input
+	var known []Input
+	for i := range inputs {
+		in := &inputs[i]
+		if own := name(in); own != "" {
+			in.Name = own
+			known = append(known, *in)
+		} else {
+			fresh = append(fresh, in)
+		}
+	}
+	used := names(known)
+	for _, in := range p.others(out, known) {
+		used[strings.ToLower(in.Name)] = true
+	}
+	for _, in := range fresh {
+		in.Name = unused(in, used)
+		used[strings.ToLower(in.Name)] = true
+	}
+}
+
+// knownNames is a function that gives the name by which a plan knows one of inputs; empty for a new one.
+func (p *plan) knownNames(inputs []Input) func(*Input) string {
 	type file struct {
 		base       string
 		size, time int64
@@ -83,56 +102,54 @@ func (p *plan) keepNames(out string, inputs []Input) {
 		listed[inputs[i].Path] = true
 	}
 	byPath, byFile := make(map[string]string), make(map[file][]string)
-	for _, list := range [][]Input{p.Reports, p.Others} {
-		for i := range list {
-			in := &list[i]
-			if _, ok := byPath[in.Path]; ok {
-				continue
-			}
-			byPath[in.Path] = in.Name
-			if !listed[in.Path] && in.Size >= 0 && !stillThere(in) {
-				byFile[fileOf(in)] = append(byFile[fileOf(in)], in.Name)
-			}
+	for _, in := range slices.Concat(p.Reports, p.Others) {
+		if _, ok := byPath[in.Path]; ok {
+			continue
+		}
+		byPath[in.Path] = in.Name
+		if !listed[in.Path] && in.Size >= 0 && !stillThere(&in) {
+			byFile[fileOf(&in)] = append(byFile[fileOf(&in)], in.Name)
 		}
 	}
-	same := make(map[file]int) // of the list, those that byFile may mean
+	// Of several files of one name, size and time nobody can tell which is which.
+	same := make(map[file]int)
 	for i := range inputs {
 		if _, ok := byPath[inputs[i].Path]; !ok {
 			same[fileOf(&inputs[i])]++
 		}
 	}
-	var fresh []int
-	var known []Input
-	for i := range inputs {
-		in := &inputs[i]
+	return func(in *Input) string {
 		if name, ok := byPath[in.Path]; ok {
-			in.Name = name
-		} else if k := fileOf(in); len(byFile[k]) == 1 && same[k] == 1 {
-			in.Name = byFile[k][0]
-		} else {
-			fresh = append(fresh, i)
-			continue
+			return name
 		}
-		known = append(known, *in)
-	}
-	used := names(known)
-	for _, in := range p.others(out, known) {
-		used[strings.ToLower(in.Name)] = true
-	}
-	for _, i := range fresh {
-		in := &inputs[i]
-		name := in.Name
-		for depth := 1; used[strings.ToLower(name)] && depth < 64; depth++ {
-			if next := nameOf(in.Path, depth); len(next) > len(in.Name) {
-				name = next
-			}
+		if k := fileOf(in); len(byFile[k]) == 1 && same[k] == 1 {
+			return byFile[k][0]
 		}
-		for n, stem := 2, name; used[strings.ToLower(name)]; n++ {
-			name = fmt.Sprintf("%s-%d", stem, n)
-		}
-		in.Name = name
-		used[strings.ToLower(name)] = true
+		return ""
 	}
+}
+
+// deepest is how many folders of its path a name may get before it gets a number instead.
+const deepest = 64
+
+// unused is a report's name, with more folders or a number where it is used, in small letters, already.
+func unused(in *Input, used map[string]bool) string {
+	name := in.Name
+	for depth := 1; used[strings.ToLower(name)] && depth < deepest; depth++ {
+		if next := nameOf(in.Path, depth); len(next) > len(in.Name) {
+			name = next
+		}
+	}
+	return numbered(name, used)
+}
+
+// numbered is a name that is not used yet: itself, or with the first number that is free.
+func numbered(name string, used map[string]bool) string {
+	own := name
+	for n := 2; used[strings.ToLower(own)]; n++ {
+		own = fmt.Sprintf("%s-%d", name, n)
+	}
+	return own
 }
 
 // stillThere says whether a report is still at the path by which it was known, so that one at another path is another.

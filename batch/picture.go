@@ -64,22 +64,29 @@ func (c *comparison) lines(p *plot.Runs) error {
 				return err
 			}
 		}
-		line := plot.RunLine{Label: g.name}
-		for _, r := range g.rows {
-			// A program that counts anew would draw the line back to where it began.
-			if s := &r.have[tables.PeakSpread]; s.n > 0 && r.key.before == 0 {
-				pt := plot.RunPoint{Iteration: int64(r.key.index), Low: s.low, Mid: s.mid, High: s.top, Runs: int(s.n)}
-				if tooMany && i > 0 {
-					pt.Low, pt.High = s.mid, s.mid // the one range is that over all
-				}
-				line.Points = append(line.Points, pt)
-			}
-		}
-		if len(line.Points) > 0 {
+		ranged := !tooMany || i == 0 // of the many the one range is that over all
+		if line := g.line(ranged); len(line.Points) > 0 {
 			p.Lines = append(p.Lines, line)
 		}
 	}
 	return nil
+}
+
+// line is the line of a group whose rows are there, with the range over its members where that is wanted.
+func (g *group) line(ranged bool) plot.RunLine {
+	line := plot.RunLine{Label: g.name}
+	for _, r := range g.rows {
+		s := &r.have[tables.PeakSpread]
+		if s.n == 0 || r.key.before > 0 { // a program that counts anew would draw the line back to where it began
+			continue
+		}
+		pt := plot.RunPoint{Iteration: int64(r.key.index), Low: s.mid, Mid: s.mid, High: s.mid, Runs: int(s.n)}
+		if ranged {
+			pt.Low, pt.High = s.low, s.top
+		}
+		line.Points = append(line.Points, pt)
+	}
+	return line
 }
 
 // highest is the highest peak of a group's members.

@@ -20,11 +20,29 @@ func Prune(out string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	removed := 0
 	wanted := make(map[string]bool, len(p.Reports)) // by the exact name: a reader of the data set tells them apart by it
 	for i := range p.Reports {
-		in := &p.Reports[i]
-		wanted[in.Name] = true
+		wanted[p.Reports[i].Name] = true
+	}
+	failed, err := pruneFailed(out, p.Reports)
+	if err != nil {
+		return failed, err
+	}
+	others, err := pruneOthers(out, wanted)
+	if err == nil {
+		err = dropPartitions(out, wanted)
+	}
+	if err != nil {
+		return failed + others, err
+	}
+	p.Others = nil
+	return failed + others, p.write(out)
+}
+
+// pruneFailed removes what is left from before of reports that failed. Their records stay: they say why.
+func pruneFailed(out string, reports []Input) (removed int, err error) {
+	for i := range reports {
+		in := &reports[i]
 		h, err := readHead(in.record(out))
 		if err != nil || h.Error == "" || len(h.Outputs) == 0 {
 			continue
@@ -38,9 +56,14 @@ func Prune(out string) (int, error) {
 		}
 		removed++
 	}
+	return removed, nil
+}
+
+// pruneOthers removes the results of reports that are not wanted, and their records last: they know of the files.
+func pruneOthers(out string, wanted map[string]bool) (removed int, err error) {
 	records, err := filepath.Glob(filepath.Join(escapeGlob(stateDir(out)), "*"))
 	if err != nil {
-		return removed, fmt.Errorf("batch: %w", err)
+		return 0, fmt.Errorf("batch: %w", err)
 	}
 	for _, path := range records {
 		end := filepath.Ext(path)
@@ -57,11 +80,7 @@ func Prune(out string) (int, error) {
 			return removed, fmt.Errorf("batch: %w", err)
 		}
 	}
-	if err := dropPartitions(out, wanted); err != nil {
-		return removed, err
-	}
-	p.Others = nil
-	return removed, p.write(out)
+	return removed, nil
 }
 
 // rewrite writes a record that has no tracks anew.

@@ -30,40 +30,22 @@ func ParseShard(s string) (Shard, error) {
 // A Slurm array says its number of tasks, its least and its step; of an array with gaps no share can be told, which is an
 // error. Kubernetes says the index alone, so that the manifest must give JOB_COMPLETIONS.
 func ShardFromEnv(get func(string) string) (Shard, string, error) {
-	number := func(name string, missing int) (int, error) {
-		v := get(name)
-		if v == "" {
-			return missing, nil
-		}
-		n, err := strconv.Atoi(v)
-		if err != nil {
-			return 0, fmt.Errorf("batch: %s=%q is no number: say --shard i/n", name, v)
-		}
-		return n, nil
-	}
-	var err error
-	ask := func(name string, missing int) int {
-		n, e := number(name, missing)
-		if err == nil {
-			err = e
-		}
-		return n
-	}
+	env := &environment{get: get}
 	switch {
 	case get("SLURM_ARRAY_TASK_ID") != "":
-		id, count := ask("SLURM_ARRAY_TASK_ID", 0), ask("SLURM_ARRAY_TASK_COUNT", 0)
-		least, step := ask("SLURM_ARRAY_TASK_MIN", 0), ask("SLURM_ARRAY_TASK_STEP", 1)
-		if err != nil {
-			return Shard{}, "", err
+		id, count := env.number("SLURM_ARRAY_TASK_ID", 0), env.number("SLURM_ARRAY_TASK_COUNT", 0)
+		least, step := env.number("SLURM_ARRAY_TASK_MIN", 0), env.number("SLURM_ARRAY_TASK_STEP", 1)
+		if env.err != nil {
+			return Shard{}, "", env.err
 		}
 		if step < 1 || (id-least)%step != 0 || (id-least)/step < 0 || (id-least)/step >= count {
 			return Shard{}, "", fmt.Errorf("batch: task %d of a Slurm array of %d from %d in steps of %d is no regular share: say --shard i/n", id, count, least, step)
 		}
 		return Shard{(id-least)/step + 1, count}, "Slurm array", nil
 	case get("JOB_COMPLETION_INDEX") != "":
-		id, count := ask("JOB_COMPLETION_INDEX", 0), ask("JOB_COMPLETIONS", 0)
-		if err != nil {
-			return Shard{}, "", err
+		id, count := env.number("JOB_COMPLETION_INDEX", 0), env.number("JOB_COMPLETIONS", 0)
+		if env.err != nil {
+			return Shard{}, "", env.err
 		}
 		if count < 1 || id < 0 || id >= count {
 			return Shard{}, "", fmt.Errorf("batch: JOB_COMPLETION_INDEX=%d needs JOB_COMPLETIONS above it in the environment: see batch kubernetes, or say --shard i/n", id)
@@ -71,6 +53,25 @@ func ShardFromEnv(get func(string) string) (Shard, string, error) {
 		return Shard{id + 1, count}, "Kubernetes job", nil
 	}
 	return Shard{}, "", nil
+}
+
+// An environment reads numbers of a process's environment. Its error is that of the first which is none.
+type environment struct {
+	get func(string) string
+	err error
+}
+
+// number is a variable's number, or the one to take where it is missing.
+func (e *environment) number(name string, missing int) int {
+	v := e.get(name)
+	if v == "" {
+		return missing
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil && e.err == nil {
+		e.err = fmt.Errorf("batch: %s=%q is no number: say --shard i/n", name, v)
+	}
+	return n
 }
 
 // take returns the reports of a share, largest first. From the largest down, each report goes to the share with the least

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,8 +12,8 @@ type Slurm struct {
 	Args    []string // of its command batch, with the reports and -o
 	Out     string   // folder of the batch
 	Dir     string   // where paths start from
-	Tasks   int
-	CPUs    int      // for each task
+	Tasks   int      // of the array, each of which takes a share; at least 1
+	CPUs    int      // cores of each task; at least 1
 	Name    string   // of the jobs
 	Options []string // further options of sbatch for both jobs, such as "--partition=gpu"
 }
@@ -21,17 +22,8 @@ type Slurm struct {
 // comparison says what is missing. Run again it does only what is missing. Every task takes the share of its number, so
 // that a task which is requeued takes the same one.
 func (s *Slurm) Script() (string, error) {
-	words := append(append(append([]string{s.Out, s.Dir, s.Name}, s.Options...), s.Command...), s.Args...)
-	for _, w := range words {
-		if strings.ContainsAny(w, "\n\r\x00") {
-			return "", fmt.Errorf("batch: %q: a line break cannot be passed on to sbatch", w)
-		}
-	}
-	if strings.Contains(s.Out, `\`) {
-		return "", fmt.Errorf("batch: folder %q: a backslash in the name of a log would keep sbatch from numbering it: give another folder", s.Out)
-	}
-	if s.Tasks < 1 || s.CPUs < 1 {
-		return "", fmt.Errorf("batch: %d tasks of %d CPUs: both must be 1 at least", s.Tasks, s.CPUs)
+	if err := s.check(); err != nil {
+		return "", err
 	}
 	logs := s.Out + "/logs"
 	var b strings.Builder
@@ -57,13 +49,29 @@ func (s *Slurm) Script() (string, error) {
 		line(")")
 	}
 	job("array", "", s.Name, "%A_%a.log", []string{fmt.Sprintf("--array=0-%d", s.Tasks-1), fmt.Sprintf("--cpus-per-task=%d", s.CPUs), "--requeue", "--open-mode=append"},
-		append(append(append([]string(nil), s.Command...), "batch"), s.Args...))
+		slices.Concat(s.Command, []string{"batch"}, s.Args))
 	line("array=${array%%%%;*} # a cluster's name may follow")
 	line("")
 	job("merge", ` --dependency="afterany:$array"`, s.Name+"-merge", "merge_%j.log", []string{"--open-mode=append"},
-		append(append([]string(nil), s.Command...), "batch", "merge", "--", s.Out))
+		slices.Concat(s.Command, []string{"batch", "merge", "--", s.Out}))
 	line(`echo "array $array, merge ${merge%%%%;*}"`)
 	return b.String(), nil
+}
+
+// check refuses what cannot be passed on through sbatch as it is.
+func (s *Slurm) check() error {
+	for _, w := range slices.Concat([]string{s.Out, s.Dir, s.Name}, s.Options, s.Command, s.Args) {
+		if strings.ContainsAny(w, "\n\r\x00") {
+			return fmt.Errorf("batch: %q: a line break cannot be passed on to sbatch", w)
+		}
+	}
+	if strings.Contains(s.Out, `\`) {
+		return fmt.Errorf("batch: folder %q: a backslash in the name of a log would keep sbatch from numbering it: give another folder", s.Out)
+	}
+	if s.Tasks < 1 || s.CPUs < 1 {
+		return fmt.Errorf("batch: %d tasks of %d CPUs: both must be 1 at least", s.Tasks, s.CPUs)
+	}
+	return nil
 }
 
 // quote makes one word of s for the shell.

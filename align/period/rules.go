@@ -154,7 +154,7 @@ const (
 
 // Where phases of a step begin.
 const (
-	minorStream  percent = 25 // of the busiest stream's work: less does not carry the passes
 	leastForward         = 3  // operations of a forward pass: a loss, a factor on it and the fill
+	minorStream  percent = 25 // of the busiest stream's work: less does not carry the passes
 	farLater             = 3  // the pause after a factor that ends a forward pass is so many times the one before
 )

@@ -123,11 +123,7 @@ func batchArgs(f *batchFlags) cobra.PositionalArgs {
 func (c *common) batchOptions(f *batchFlags) (batch.Options, error) {
 	o := batch.Options{Out: f.out, Jobs: f.jobs, Plot: f.plot, Workbook: f.workbook, Allocations: f.allocations, Version: buildVersion(), Redo: f.redo,
 		Settings: fmt.Sprintf("%+v process=%q device=%d,%t", c.options(), c.process, c.device, c.hasDevice),
-		Warn: func(s string) {
-			if !c.quiet {
-				fmt.Fprintf(c.s.err, "nsysmem: %s\n", wording.Message(s))
-			}
-		}}
+		Warn:     func(s string) { c.say("%s", s) }}
 	if f.rank != "" {
 		o.RankPattern = regexp.MustCompile(f.rank)
 	}
@@ -148,6 +144,12 @@ func (c *common) batchOptions(f *batchFlags) (batch.Options, error) {
 	return o, c.pattern()
 }
 
+// batch does a batch or a share of it, or reports that another process sends.
+//
+//  1. A process that was started for reports does nothing else: see workers.
+//  2. The share is told, by the flag or by the scheduler that started this process.
+//  3. The reports are found and done.
+//  4. Whoever did all of them compares them too. A share leaves that to batch merge.
 func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 	o, err := c.batchOptions(f)
 	if err != nil {
@@ -163,46 +165,24 @@ func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 		return batch.Serve(context.WithoutCancel(cmd.Context()), c.s.in, c.s.out, o)
 	}
 	c.workers(&o)
-	by := ""
-	if f.shard != "" {
-		if o.Shard, err = batch.ParseShard(f.shard); err != nil {
-			return usage("--shard %q: write which of how many, such as 3/8", f.shard)
-		}
-	} else if o.Shard, by, err = batch.ShardFromEnv(os.Getenv); err != nil {
-		return coded{exitUsage, err}
+	by, err := f.share(&o)
+	if err != nil {
+		return err
 	}
-	if o.Shard.Count > 0 && f.prune {
-		return usage("--prune: other shares may need what it removes: say nsysmem batch merge %s --prune when all are done", f.out)
-	}
-	o.Given = strings.Join(passed(cmd, notSettings), " ")
+	o.Given = strings.Join(passed(cmd, func(name string) bool { return !notSettings[name] }), " ")
 	inputs, err := batch.Find(args, &o)
 	if err != nil {
 		return err
 	}
-	if o.Shard.Count > 0 && !c.quiet {
-		if by != "" {
-			by = " of the " + by
-		}
-		fmt.Fprintf(c.s.err, "nsysmem: share %d of %d%s, %d reports in all\n", o.Shard.Index, o.Shard.Count, by, len(inputs))
+	share := o.Shard.Count > 0
+	if share {
+		c.say("share %d of %d%s, %d reports in all", o.Shard.Index, o.Shard.Count, by, len(inputs))
 	}
-
-	// A job that was given so many cores of a shared machine should take no more.
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(min(f.jobs, runtime.GOMAXPROCS(0))))
-	p := newBatchProgress(c)
-	o.Progress = p.report
-	o.Warn = p.around(o.Warn)
-	done, err := batch.Run(cmd.Context(), inputs, o)
-	p.done()
+	done, err := c.runBatch(cmd.Context(), inputs, o)
 	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("interrupted: %d of %d reports are done: the same command does the rest", p.last.Done-p.last.Failed, p.last.Total)
-		}
-		if errors.Is(err, batch.ErrSettings) {
-			return coded{exitUsage, err}
-		}
 		return err
 	}
-	if o.Shard.Count > 0 {
+	if share {
 		return c.batchEnd(done, f.out, "the share", fmt.Sprintf("; when all shares are: nsysmem batch merge %s", f.out))
 	}
 	merged, err := c.merge(cmd.Context(), f.out, f.prune)
@@ -210,8 +190,42 @@ func (c *common) batch(cmd *cobra.Command, args []string, f *batchFlags) error {
 		return err
 	}
 	merged.Kept = done.Kept
-	c.wrote(merged)
 	return c.batchEnd(merged, f.out, "the batch", "")
+}
+
+// share sets which share of the reports to do. by says in words who gave it, empty where the user did or nobody.
+func (f *batchFlags) share(o *batch.Options) (by string, err error) {
+	if f.shard != "" {
+		if o.Shard, err = batch.ParseShard(f.shard); err != nil {
+			return "", usage("--shard %q: write which of how many, such as 3/8", f.shard)
+		}
+	} else if o.Shard, by, err = batch.ShardFromEnv(os.Getenv); err != nil {
+		return "", coded{exitUsage, err}
+	}
+	if o.Shard.Count > 0 && f.prune {
+		return "", usage("--prune: other shares may need what it removes: say nsysmem batch merge %s --prune when all are done", f.out)
+	}
+	if by != "" {
+		by = " of the " + by
+	}
+	return by, nil
+}
+
+// runBatch does reports and tells how far it is.
+func (c *common) runBatch(ctx context.Context, inputs []batch.Input, o batch.Options) (*batch.Outcome, error) {
+	// A job that was given so many cores of a shared machine should take no more.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(min(o.Jobs, runtime.GOMAXPROCS(0))))
+	p := newBatchProgress(c)
+	o.Progress, o.Warn = p.report, p.around(o.Warn)
+	done, err := batch.Run(ctx, inputs, o)
+	p.clear()
+	switch {
+	case errors.Is(err, context.Canceled):
+		err = fmt.Errorf("interrupted: %d of %d reports are done: the same command does the rest", p.last.Done-p.last.Failed, p.last.Total)
+	case errors.Is(err, batch.ErrSettings):
+		err = coded{exitUsage, err}
+	}
+	return done, err
 }
 
 // maxJobs bounds the processes of one batch: each takes a hundred megabytes.
@@ -242,69 +256,70 @@ func (c *common) merge(ctx context.Context, out string, prune bool) (*batch.Outc
 		if err != nil {
 			return nil, err
 		}
-		if !c.quiet && n > 0 {
-			fmt.Fprintf(c.s.err, "nsysmem: removed results of %s that are not in the batch or failed\n", wording.Plural(n, "report"))
+		if n > 0 {
+			c.say("removed results of %s that are not in the batch or failed", wording.Plural(n, "report"))
 		}
 	}
 	return batch.Merge(ctx, out)
 }
 
-func (c *common) wrote(o *batch.Outcome) {
-	for _, name := range o.Files {
-		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(name))
-		}
-	}
-}
-
-// batchEnd tells what came of a batch, and is an error where a report failed or is missing.
+// batchEnd tells what came of a batch, and is an error where a report failed or is missing. what is the part of the batch
+// that was done; next is what the user is to do after it.
 func (c *common) batchEnd(o *batch.Outcome, out, what, next string) error {
-	if !c.quiet {
-		kept := ""
-		if o.Kept > 0 {
-			kept = fmt.Sprintf(" (%d from before)", o.Kept)
-		}
-		fmt.Fprintf(c.s.err, "nsysmem: %s is done: %s%s%s\n", what, wording.Plural(o.Done, "report"), kept, next)
-		if o.Others > 0 {
-			fmt.Fprintf(c.s.err, "nsysmem: reports and data in %s also have results of %s that the list no longer names; they are not compared, and --prune removes them\n",
-				wording.Message(out), wording.Plural(o.Others, "report"))
-		}
+	for _, name := range o.Files {
+		c.wrote(name)
 	}
-	missing := ""
-	if n := len(o.Missing); n > 0 {
-		names := o.Missing[0].Name
-		for _, in := range o.Missing[1:min(n, 8)] {
-			names += ", " + in.Name
-		}
-		if n > 8 {
-			names += " and others"
-		}
-		missing = fmt.Sprintf("%s missing: %s: run the same batch again for these", wording.Plural(n, "report"), names)
+	kept := ""
+	if o.Kept > 0 {
+		kept = fmt.Sprintf(" (%d from before)", o.Kept)
 	}
-	switch n := len(o.Failed); {
-	case n > 0 && missing != "":
-		return fmt.Errorf("%s failed, %s", wording.Plural(n, "report"), missing)
-	case n > 0:
+	c.say("%s is done: %s%s%s", what, wording.Plural(o.Done, "report"), kept, next)
+	if o.Others > 0 {
+		c.say("reports and data in %s also have results of %s that the list no longer names; they are not compared, and --prune removes them",
+			out, wording.Plural(o.Others, "report"))
+	}
+	failed, missing := len(o.Failed), missingReports(o.Missing)
+	switch {
+	case failed > 0 && missing != "":
+		return fmt.Errorf("%s failed, %s", wording.Plural(failed, "report"), missing)
+	case failed > 0:
 		where := "the sheet Failures of " + filepath.Join(out, "batch.xlsx") + " says why"
-		if what == "the share" {
+		if len(o.Files) == 0 { // a share writes no workbook
 			where = o.Failed[0].Reason
 		}
-		return fmt.Errorf("%s failed: %s", wording.Plural(n, "report"), where)
+		return fmt.Errorf("%s failed: %s", wording.Plural(failed, "report"), where)
 	case missing != "":
 		return errors.New(missing)
 	}
 	return nil
 }
 
+// missingReports names reports without a result, the first ones where there are many; it is empty where there are none.
+func missingReports(missing []batch.Input) string {
+	const most = 8
+	if len(missing) == 0 {
+		return ""
+	}
+	var names []string
+	for _, in := range missing[:min(len(missing), most)] {
+		names = append(names, in.Name)
+	}
+	list := strings.Join(names, ", ")
+	if len(missing) > most {
+		list += " and others"
+	}
+	return fmt.Sprintf("%s missing: %s: run the same batch again for these", wording.Plural(len(missing), "report"), list)
+}
+
 // notSettings are the flags of batch on which no figure depends.
 var notSettings = map[string]bool{"output": true, "jobs": true, "shard": true, "worker": true, "plot": true, "workbook": true, "allocations": true,
 	"redo": true, "prune": true, "quiet": true}
 
-// passed are the flags of a command that were given, for a script that calls batch with them.
-func passed(cmd *cobra.Command, own map[string]bool) []string {
+// passed are the flags of a command that were given and whose names are wanted, as another call of it takes them.
+func passed(cmd *cobra.Command, wanted func(name string) bool) []string {
 	var args []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if !own[f.Name] {
+		if wanted(f.Name) {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})

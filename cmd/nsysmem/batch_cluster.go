@@ -42,7 +42,6 @@ no report, so it needs none. The exit code is 1 where reports failed or are miss
 			if err != nil {
 				return err
 			}
-			c.wrote(merged)
 			return c.batchEnd(merged, args[0], "the comparison", "")
 		},
 	}
@@ -56,11 +55,7 @@ no report, so it needs none. The exit code is 1 where reports failed or are miss
 func (c *common) wait(ctx context.Context, out string, long time.Duration) error {
 	limited, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
-	err := batch.Wait(limited, out, 2*time.Second, func(missing int) {
-		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: waiting for %s\n", wording.Plural(missing, "report"))
-		}
-	})
+	err := batch.Wait(limited, out, 2*time.Second, func(missing int) { c.say("waiting for %s", wording.Plural(missing, "report")) })
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil
 	}
@@ -102,8 +97,7 @@ through by the tasks. The folder must be on a file system that all nodes have.`,
 			}
 			job.Dir, job.Out, job.CPUs = dir, filepath.Clean(f.out), f.jobs
 			job.Command = []string{command}
-			job.Args = joined(passed(cmd, map[string]bool{"tasks": true, "sbatch": true, "name": true, "command": true, "script": true, "force": true, "jobs": true, "output": true, "quiet": true}),
-				[]string{"--jobs=" + fmt.Sprint(f.jobs), "--output=" + job.Out, "--"}, args)
+			job.Args = f.forTasks(cmd, job.Out, args)
 			text, err := job.Script()
 			if err != nil {
 				return coded{exitUsage, err}
@@ -126,11 +120,7 @@ through by the tasks. The folder must be on a file system that all nodes have.`,
 
 // lookThrough warns of RUNS that name nothing here. The tasks look for themselves, and may see more.
 func (c *common) lookThrough(args []string, f *batchFlags) {
-	warn := func(s string) {
-		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: %s\n", wording.Message(s))
-		}
-	}
+	warn := func(s string) { c.say("%s", s) }
 	inputs, err := batch.Find(args, &batch.Options{Out: f.out, Warn: warn})
 	if err != nil {
 		warn("from here the tasks would find nothing to do: " + err.Error())
@@ -146,9 +136,9 @@ func (c *common) lookThrough(args []string, f *batchFlags) {
 	}
 	switch {
 	case missing == len(inputs):
-		warn(fmt.Sprintf("%s: there is no such report or folder here: the tasks would find nothing to do", first))
+		c.say("%s: there is no such report or folder here: the tasks would find nothing to do", first)
 	case missing > 0:
-		warn(fmt.Sprintf("%d of %d reports are not there as seen from here, the first: %s", missing, len(inputs), first))
+		c.say("%d of %d reports are not there as seen from here, the first: %s", missing, len(inputs), first)
 	}
 }
 
@@ -171,8 +161,7 @@ the place where a volume claim is mounted that many pods may write to.`,
 				return err
 			}
 			job.Out, job.CPUs, job.Command = f.out, f.jobs, []string{command}
-			job.Args = joined(passed(cmd, map[string]bool{"tasks": true, "image": true, "name": true, "command": true, "script": true, "force": true, "jobs": true, "output": true,
-				"quiet": true, "claim": true, "mount": true, "memory": true}), []string{"--jobs=" + fmt.Sprint(f.jobs), "--output=" + job.Out, "--"}, args)
+			job.Args = f.forTasks(cmd, job.Out, args)
 			text, err := job.Manifests()
 			if err != nil {
 				return coded{exitUsage, err}
@@ -193,6 +182,21 @@ the place where a volume claim is mounted that many pods may write to.`,
 	g.StringVar(&command, "command", "nsysmem", "nsysmem as the image has it, a `path`")
 	script.flags(cmd)
 	return cmd
+}
+
+// forTasks are the arguments with which tasks call batch: the flags that were given and that batch has too, and the reports.
+func (f *batchFlags) forTasks(cmd *cobra.Command, out string, reports []string) []string {
+	args := passed(cmd, func(name string) bool {
+		switch name {
+		case "jobs", "output": // follow for all tasks alike, whether they were given or not
+			return false
+		case "quiet": // of the writing of the script
+			return false
+		}
+		return cmd.Parent().Flags().Lookup(name) != nil
+	})
+	args = append(args, fmt.Sprintf("--jobs=%d", f.jobs), "--output="+out, "--")
+	return append(args, reports...)
 }
 
 // oneJob makes one job the default: the machine that writes the script says nothing about the nodes.
@@ -237,13 +241,4 @@ func (f *scriptFile) write(stdout io.Writer, text string, mode os.FileMode) erro
 		return fmt.Errorf("write %q: %w", f.name, cause(err))
 	}
 	return nil
-}
-
-// joined puts lists behind each other.
-func joined(lists ...[]string) []string {
-	var all []string
-	for _, l := range lists {
-		all = append(all, l...)
-	}
-	return all
 }

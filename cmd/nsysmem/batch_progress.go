@@ -34,7 +34,7 @@ func (p *batchProgress) report(s batch.Progress) {
 	}
 	if s.Input == nil {
 		if s.Kept > 0 {
-			fmt.Fprintf(p.c.s.err, "nsysmem: %d of %d reports are done from before\n", s.Kept, s.Total)
+			p.c.say("%d of %d reports are done from before", s.Kept, s.Total)
 		}
 		return
 	}
@@ -44,7 +44,7 @@ func (p *batchProgress) report(s batch.Progress) {
 		if s.Err != nil {
 			what = "failed: " + s.Err.Error()
 		}
-		fmt.Fprintf(p.c.s.err, "nsysmem: %d/%d %s (%s): %s\n", s.Done, s.Total, wording.Message(s.Input.Name), wording.Bytes(max(s.Input.Size, 0)), wording.Message(what))
+		p.c.say("%d/%d %s (%s): %s", s.Done, s.Total, s.Input.Name, wording.Bytes(max(s.Input.Size, 0)), what)
 	}
 	if p.tty && (time.Since(p.drawn) > 200*time.Millisecond || s.Done == s.Total) {
 		p.drawn, p.shown = time.Now(), true
@@ -86,5 +86,3 @@ func (p *batchProgress) clear() {
 		p.shown = false
 	}
 }
-
-func (p *batchProgress) done() { p.clear() }

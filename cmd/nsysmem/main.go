@@ -95,8 +95,12 @@ func exitCode(err error) int {
 }
 
 // tell writes an error on one line.
-func tell(w io.Writer, err error) {
-	fmt.Fprintf(w, "nsysmem: %s\n", wording.Message(bare{err}.Error()))
+func tell(w io.Writer, err error) { line(w, bare{err}.Error()) }
+
+// line writes a message for the user. Names of files and what reports hold may come from anywhere, so that every message
+// is cleaned here, as a whole: whoever words it need not think of what would steer a terminal.
+func line(w io.Writer, text string) {
+	fmt.Fprintf(w, "nsysmem: %s\n", wording.Message(text))
 }
 
 // A bare error is one without the name of the package that it comes from, which tells a user nothing.

@@ -17,7 +17,6 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/export"
-	"nsysmem/internal/wording"
 	"nsysmem/torchmem"
 )
 
@@ -29,11 +28,7 @@ type opened struct {
 
 // open opens a report. One that was not exported yet is exported to a temporary folder if nsys is at hand.
 func (c *common) open(ctx context.Context, path string) (*opened, error) {
-	r, err := export.Open(ctx, path, "", func() {
-		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: exporting %s with nsys\n", wording.Message(path))
-		}
-	})
+	r, err := export.Open(ctx, path, "", func() { c.say("exporting %s with nsys", path) })
 	if err != nil {
 		if begins(path, isPickle) {
 			return nil, fmt.Errorf("report %q: it is a memory snapshot of PyTorch, not a report: give the report, and the snapshot with --snapshot (nsysmem whatif SNAPSHOT --report REPORT)", path)
@@ -214,17 +209,10 @@ func hasWork(rep *findings.Report) error {
 	return nil
 }
 
-// warnings tells the report's doubts on stderr, for commands whose output is a file.
-func (c *common) warnings(rep *findings.Report, more []findings.Warning) {
-	c.doubts(rep, append(slices.Clone(rep.Warnings), more...))
-}
-
-func (c *common) doubts(rep *findings.Report, list []findings.Warning) {
-	if c.quiet {
-		return
-	}
-	for _, w := range list {
-		fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", wording.Message(rep.Source.Path), wording.Message(w.Text))
+// warn tells doubts about a file on stderr, for commands whose output is no text with room for them.
+func (c *common) warn(of string, doubts []findings.Warning) {
+	for _, w := range doubts {
+		c.say("%s: %s", of, w.Text)
 	}
 }
 

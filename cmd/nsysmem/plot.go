@@ -4,28 +4,22 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
-	"nsysmem/internal/wording"
 	"nsysmem/render/plot"
 )
 
 // plotFlags are the flags of plot as they are given.
 type plotFlags struct {
-	out              output
-	view, from, to   string
-	stack, at        string
-	iterations, size string
-	picture          plot.Options
-	ending           string
+	pictureFlags
+	view, from, to string
+	stack, at      string
+	iterations     string
 }
 
 func newPlot(s *streams) *cobra.Command {
@@ -63,45 +57,42 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady, all, or segments: a map of the memory that PyTorch's allocator holds (with --snapshot)")
 	g.StringVar(&f.at, "at", "", "`MOMENT` of --view segments: peak (of what tensors hold), reserved (its peak), oom (the first request that failed), or a time such as 12.5s; default peak")
 	g.StringVar(&f.stack, "stack", "", "`WHAT` the levels are made of: the tensors by category, by phase of birth, the driver's memory by kind, or none; default: category where a snapshot or the driver tells the tensors")
-	complete(cmd, "view", "all", "timeline", "iterations", "steady", "segments")
-	complete(cmd, "stack", "category", "phase", "kind", "none")
-	complete(cmd, "at", "peak", "reserved", "oom")
+	complete(cmd, "view", views...)
+	complete(cmd, "stack", stacks...)
+	complete(cmd, "at", places...)
 	g.StringVar(&f.from, "from", "", "start of the timeline on the report's clock, a `time` such as 12.5s or 300ms")
 	g.StringVar(&f.to, "to", "", "end of the timeline, a `time`")
 	g.StringVar(&f.iterations, "iterations", "", "only these iterations, a number or a `range` such as 3-8, both included")
-	g.StringVar(&f.size, "size", "", "`size` of the picture, such as 1920x1080, 40x25cm or 16x10in; default 1600x1000")
-	g.IntVar(&f.picture.DPI, "dpi", 0, "dots an inch, which sets how large text is; default 100")
-	g.StringVar(&f.picture.Font, "font", "", "font `file` for characters that the built-in font lacks")
-	g.StringVar(&f.picture.Title, "title", "", "`title` in place of the report's name")
+	f.flags(cmd, "`size` of the picture, such as 1920x1080, 40x25cm or 16x10in; default 1600x1000", "`title` in place of the report's name")
 	g.BoolVar(&f.picture.Linear, "linear", false, "one scale for all of the timeline, rather than squeezing set-up and long first iterations")
 	g.BoolVar(&f.picture.SinceFirst, "since-first", false, "count time from the first event in view")
 	return cmd
 }
 
-func (f *plotFlags) parse(snapshot string) error {
+// The words that flags take.
+var (
+	views  = []string{"timeline", "iterations", "steady", "all", "segments"}
+	stacks = []string{"category", "phase", "kind", "none"}
+	places = []string{"peak", "reserved", "oom"}
+)
+
+// parse checks the flags and reads them into the options of the picture.
+func (f *plotFlags) parse(snapshot string) (err error) {
 	o := &f.picture
-	o.View = f.view
-	switch f.view {
-	case "timeline", "iterations", "steady", "all", "segments":
-	default:
-		return usage("--view %q: say timeline, iterations, steady, all or segments", f.view)
+	o.View, o.Stack = f.view, f.stack
+	if err := oneOf("view", f.view, views); err != nil {
+		return err
 	}
 	if err := f.parseAt(snapshot); err != nil {
 		return err
 	}
-	switch o.Stack = f.stack; f.stack {
-	case "", "category", "phase", "kind", "none":
-	default:
-		return usage("--stack %q: say category, phase, kind or none", f.stack)
-	}
-	var err error
-	if f.size != "" {
-		if o.Size, err = plot.ParseSize(f.size); err != nil {
-			return usage("--size: %v", err)
+	if f.stack != "" {
+		if err := oneOf("stack", f.stack, stacks); err != nil {
+			return err
 		}
 	}
-	if err := plot.CheckSize(*o); err != nil {
-		return usage("--size, --dpi: %v", bare{err})
+	if err := f.parseSize(); err != nil {
+		return err
 	}
 	if o.From, err = parseTime(f.from); err != nil {
 		return usage("--from: %v", err)
@@ -112,31 +103,16 @@ func (f *plotFlags) parse(snapshot string) error {
 	if f.to != "" && o.To <= o.From {
 		return usage("--to %s is not after --from %s", f.to, f.from)
 	}
-	if f.iterations != "" {
-		m := regexp.MustCompile(`^(\d+)(?:-(\d+))?$`).FindStringSubmatch(f.iterations)
-		if m == nil {
-			return usage("--iterations %q: write a number or a range such as 3-8", f.iterations)
-		}
-		a, errA := strconv.Atoi(m[1])
-		b, errB := a, error(nil)
-		if m[2] != "" {
-			b, errB = strconv.Atoi(m[2])
-		}
-		if errA != nil || errB != nil || b < a {
-			return usage("--iterations %q: the first must not be after the last", f.iterations)
-		}
-		o.Iterations = &[2]int{a, b}
+	if o.Iterations, err = parseRange(f.iterations); err != nil {
+		return err
 	}
-	f.ending = ".png"
-	if f.out.path != "" && f.out.path != "-" && !isFolder(f.out.path) {
-		f.ending = strings.ToLower(filepath.Ext(f.out.path))
-		switch f.ending {
-		case ".png", ".svg", ".pdf":
-		default:
-			return usage("-o %q: the name must end in .png, .svg or .pdf", f.out.path)
-		}
+	if f.out.path != "-" {
+		err = f.parseEnding()
 	}
-	return nil
+	if f.ending == "" {
+		f.ending = pictureEndings[0]
+	}
+	return err
 }
 
 // parseAt reads --at and checks what goes with the view of segments.
@@ -151,9 +127,7 @@ func (f *plotFlags) parseAt(snapshot string) (err error) {
 	if snapshot == "" {
 		return usage("--view segments: a report does not tell the blocks of PyTorch's allocator: give its memory snapshot with --snapshot")
 	}
-	switch o.At = f.at; f.at {
-	case "", "peak", "reserved", "oom":
-	default:
+	if o.At = f.at; f.at != "" && !slices.Contains(places, f.at) {
 		o.At = "time"
 		if o.AtTime, err = parseTime(f.at); err != nil {
 			return usage("--at: %v; or peak, reserved or oom", err)
@@ -166,26 +140,6 @@ func (f *plotFlags) parseAt(snapshot string) (err error) {
 		return usage("--view segments --stack %s: say category or phase", f.stack)
 	}
 	return nil
-}
-
-// parseTime reads a time such as "12.5s", "300ms", "1500us", "20ns" or plain seconds, as ns; of nothing it is 0.
-func parseTime(s string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	m := regexp.MustCompile(`^\s*(\d+(?:\.\d+)?)\s*(s|ms|us|µs|ns)?\s*$`).FindStringSubmatch(s)
-	if m == nil {
-		return 0, fmt.Errorf("%q is no time: write seconds, or a number with s, ms, us or ns", s)
-	}
-	v, err := strconv.ParseFloat(m[1], 64)
-	if err != nil {
-		return 0, err
-	}
-	unit := map[string]float64{"": 1e9, "s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1}[m[2]]
-	if v *= unit; v > 9e18 {
-		return 0, fmt.Errorf("%q is too large", s)
-	}
-	return int64(v), nil
 }
 
 // plot draws the pictures of a report.
@@ -206,7 +160,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 		return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
 	}
 	if len(rep.Tracks) == 0 {
-		c.warnings(rep, nil) // they tell of events that make no sense
+		c.warn(path, rep.Warnings) // they tell of events that make no sense
 		return lacking("plot %q: no process used CUDA in the recorded time", path)
 	}
 	c.dropIdle(rep)
@@ -229,7 +183,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 			return err
 		}
 	}
-	c.warnings(rep, nil)
+	c.warn(path, rep.Warnings)
 	for i, t := range rep.Tracks {
 		if err := c.picture(ctx, db, rep, t, names[i], f); err != nil {
 			return err
@@ -253,10 +207,8 @@ func (c *common) dropIdle(rep *findings.Report) {
 		if !works[t.PID] || !idle(t) {
 			return false
 		}
-		if !c.quiet {
-			fmt.Fprintf(c.s.err, "nsysmem: %s: no picture of process %d on device %d: it has only %d bytes of static memory there\n",
-				wording.Message(rep.Source.Path), t.PID, t.Device, t.Total.Memory.Peak)
-		}
+		c.say("%s: no picture of process %d on device %d: it has only %d bytes of static memory there",
+			rep.Source.Path, t.PID, t.Device, t.Total.Memory.Peak)
 		return true
 	})
 }
@@ -294,9 +246,7 @@ func (c *common) picture(ctx context.Context, db *opened, rep *findings.Report, 
 	if err != nil {
 		return err
 	}
-	c.doubts(rep, doubts)
-	if name != "-" && !c.quiet {
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(name))
-	}
+	c.warn(rep.Source.Path, doubts)
+	c.wrote(name)
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nsysmem/internal/wording"
 	"nsysmem/render/workbook"
 )
 
@@ -87,9 +85,7 @@ func (c *common) workbook(ctx context.Context, path string, out *output, several
 	if err != nil {
 		return err
 	}
-	c.warnings(rep, nil)
-	if name != "-" && !c.quiet {
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(name))
-	}
+	c.warn(path, rep.Warnings)
+	c.wrote(name)
 	return nil
 }

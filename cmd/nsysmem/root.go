@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -100,14 +101,14 @@ func (c *common) flags(cmd *cobra.Command) {
 	f.StringVar(&c.optimizer, "optimizer", "adamw", "`NAME` of the optimizer, for --params: sgd, sgd-momentum, adam, adamw or none")
 	f.StringVar(&c.process, "process", "", "only this process, by `pid or name`")
 	f.IntVar(&c.device, "device", 0, "only this device, by the process's own `number`")
-	for name, values := range map[string][]string{"threads": {"any", "through", "same"}, "infer": {"auto", "always", "off"},
-		"dtype": {"float64", "float32", "float16", "bfloat16", "float8"}, "optimizer": {"sgd", "sgd-momentum", "adam", "adamw", "none"}} {
-		complete(cmd, name, values...)
-	}
+	complete(cmd, "threads", threadModes...)
+	complete(cmd, "infer", inferModes...)
+	complete(cmd, "dtype", "float64", "float32", "float16", "bfloat16", "float8")
+	complete(cmd, "optimizer", "sgd", "sgd-momentum", "adam", "adamw", "none")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		c.hasDevice = cmd.Flags().Changed("device")
-		if c.threads != "any" && c.threads != "through" && c.threads != "same" {
-			return usage("--threads %q: say any, through or same", c.threads)
+		if err := oneOf("threads", c.threads, threadModes); err != nil {
+			return err
 		}
 		if c.params < 0 {
 			return usage("--params %d: say how many parameters the model has", c.params)
@@ -115,17 +116,43 @@ func (c *common) flags(cmd *cobra.Command) {
 		if err := theory.Check(c.dtype, c.optimizer); err != nil {
 			return usage("--dtype, --optimizer: %v", err)
 		}
-		if _, ok := inferModes[c.infer]; !ok {
-			return usage("--infer %q: say auto, always or off", c.infer)
-		}
-		return nil
+		return oneOf("infer", c.infer, inferModes)
 	}
 }
 
-var inferModes = map[string]align.Infer{"auto": align.InferAuto, "always": align.InferAlways, "off": align.InferOff}
+// The words that --threads and --infer take, in the order in which they are told.
+var (
+	threadModes = []string{"any", "through", "same"}
+	inferModes  = []string{"auto", "always", "off"}
+)
 
+// options are what the common flags say, once they are checked.
 func (c *common) options() align.Options {
-	return align.Options{Infer: inferModes[c.infer], Params: c.params, DType: c.dtype, Optimizer: c.optimizer, Iteration: c.iteration, Domain: c.domain, SameThread: c.threads == "same", Through: c.threads == "through"}
+	infer := map[string]align.Infer{"auto": align.InferAuto, "always": align.InferAlways, "off": align.InferOff}
+	return align.Options{
+		Infer:      infer[c.infer],
+		Params:     c.params,
+		DType:      c.dtype,
+		Optimizer:  c.optimizer,
+		Iteration:  c.iteration,
+		Domain:     c.domain,
+		SameThread: c.threads == "same",
+		Through:    c.threads == "through",
+	}
+}
+
+// say tells the user something that is no error.
+func (c *common) say(format string, args ...any) {
+	if !c.quiet {
+		line(c.s.err, fmt.Sprintf(format, args...))
+	}
+}
+
+// wrote tells that a file was made. Of stdout there is nothing to tell.
+func (c *common) wrote(name string) {
+	if name != "-" {
+		c.say("wrote %s", name)
+	}
 }
 
 // complete offers values for a flag in the shell.

@@ -58,7 +58,7 @@ func (c *common) summarize(cmd *cobra.Command, path string, write func(io.Writer
 		return err
 	}
 	if format == "csv" {
-		c.warnings(rep, nil)
+		c.warn(path, rep.Warnings)
 	}
 	w := bufio.NewWriterSize(c.s.out, 1<<16)
 	if err := write(w, rep); err != nil {

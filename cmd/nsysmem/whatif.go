@@ -3,12 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
-	"math"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +12,6 @@ import (
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/align/whatif"
-	"nsysmem/internal/wording"
 	"nsysmem/render/plot"
 	"nsysmem/render/summary"
 	"nsysmem/torchmem/allocator"
@@ -29,12 +24,9 @@ type whatIfFlags struct {
 	sweep    bool
 	format   string
 	report   string
-	out      output
-	size     string
-	picture  plot.Options
+	pictureFlags
 
-	bytes  int64 // capacity
-	ending string
+	bytes int64 // the capacity; 0 where none was given
 }
 
 func newWhatIf(s *streams) *cobra.Command {
@@ -83,10 +75,7 @@ Settings that --conf takes:
 	g.StringVarP(&f.format, "format", "f", "text", "`text`, json or csv")
 	g.StringVarP(&f.out.path, "output", "o", "", "draw the settings over time into a `file` (.png, .svg or .pdf) too")
 	g.BoolVar(&f.out.force, "force", false, "replace a file that exists")
-	g.StringVar(&f.size, "size", "", "`size` of the picture, such as 1600x1000, 40x25cm or 16x10in")
-	g.IntVar(&f.picture.DPI, "dpi", 0, "dots an inch, which sets how large text is; default 100")
-	g.StringVar(&f.picture.Font, "font", "", "font `file` for characters that the built-in font lacks")
-	g.StringVar(&f.picture.Title, "title", "", "`title` in place of the snapshot's name")
+	f.flags(cmd, "`size` of the picture, such as 1600x1000, 40x25cm or 16x10in", "`title` in place of the snapshot's name")
 	g.StringVar(&c.iteration, "iteration", "", "with --report: regular `expression` that the names of iteration ranges match; default: found")
 	g.StringVar(&c.domain, "domain", "", "with --report: look for iterations in this NVTX `domain` only")
 	g.StringVar(&c.infer, "infer", "auto", "with --report: infer iterations from the GPU work, `auto` or off")
@@ -96,11 +85,10 @@ Settings that --conf takes:
 	return cmd
 }
 
+// parse checks the flags and reads them.
 func (f *whatIfFlags) parse(c *common) error {
-	switch f.format {
-	case "text", "json", "csv":
-	default:
-		return usage("--format %q: say text, json or csv", f.format)
+	if err := oneOf("format", f.format, []string{"text", "json", "csv"}); err != nil {
+		return err
 	}
 	for _, conf := range f.confs {
 		if _, err := allocator.ParseConfig(conf); err != nil {
@@ -113,82 +101,28 @@ func (f *whatIfFlags) parse(c *common) error {
 			return usage("--capacity: %v", err)
 		}
 	}
-	if mode, ok := inferModes[c.infer]; !ok || mode == align.InferAlways {
-		return usage("--infer %q: say auto or off", c.infer)
+	// Comparing inferred with annotated iterations says nothing about settings.
+	if err := oneOf("infer", c.infer, []string{"auto", "off"}); err != nil {
+		return err
 	}
-	if f.size != "" {
-		if f.picture.Size, err = plot.ParseSize(f.size); err != nil {
-			return usage("--size: %v", err)
-		}
+	if err := f.parseSize(); err != nil {
+		return err
 	}
-	if err := plot.CheckSize(f.picture); err != nil {
-		return usage("--size, --dpi: %v", bare{err})
-	}
-	if f.out.path != "" && !isFolder(f.out.path) {
-		f.ending = strings.ToLower(filepath.Ext(f.out.path))
-		switch f.ending {
-		case ".png", ".svg", ".pdf":
-		default:
-			return usage("-o %q: the name must end in .png, .svg or .pdf", f.out.path)
-		}
-	}
-	return nil
+	return f.parseEnding()
 }
 
-// byteUnits are the units of --capacity. Cards are sold in GB of either kind, so that a bare G would be a guess.
-var byteUnits = map[string]float64{"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
-	"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
-
-var bytesRE = regexp.MustCompile(`^\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*$`)
-
-// parseBytes reads a size such as "24GiB", "80GB" (a thousand million each) or plain bytes.
-func parseBytes(s string) (int64, error) {
-	m := bytesRE.FindStringSubmatch(s)
-	if m == nil {
-		return 0, fmt.Errorf("%q is no size: write bytes, or a number with MiB, GiB or GB", s)
-	}
-	unit, ok := byteUnits[strings.ToLower(m[2])]
-	if !ok {
-		return 0, fmt.Errorf("%q: the unit %s is not known: write MiB, GiB or TiB, or MB, GB or TB for powers of ten", s, m[2])
-	}
-	v, err := strconv.ParseFloat(m[1], 64)
-	if err != nil {
-		return 0, fmt.Errorf("%q: %w", s, err)
-	}
-	if m[2] == "" && (strings.Contains(m[1], ".") || v < 1<<20) {
-		return 0, fmt.Errorf("%q has no unit: write %sGiB, or MiB, TiB, GB or MB", s, m[1])
-	}
-	v = math.Round(v * unit)
-	if v < 1<<20 || v > 1<<50 {
-		return 0, fmt.Errorf("%q: say between 1MiB and 1024TiB", s)
-	}
-	return int64(v), nil
-}
-
+// whatIf compares settings and writes what came of them: a table to stdout and, where -o names one, a picture.
 func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error {
-	picture := ""
-	if f.out.path != "" {
-		ending := f.ending
-		if ending == "" {
-			ending = ".png"
-		}
-		var err error
-		if picture, err = f.out.name(path, ".whatif", ending, false); err == nil && !isFolder(f.out.path) {
-			picture = f.out.path
-		}
-		if err == nil {
-			err = f.out.free(picture)
-		}
-		if err != nil {
-			return err
-		}
+	picture, err := f.pictureName(path)
+	if err != nil {
+		return err
 	}
 	w, rep, err := c.compareSettings(ctx, path, f)
 	if err != nil {
 		return err
 	}
 	if rep != nil {
-		c.warnings(rep, nil)
+		c.warn(f.report, rep.Warnings)
 	}
 	var doubts []findings.Warning
 	if picture != "" {
@@ -200,8 +134,39 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 			return err
 		}
 	}
+	if err := c.writeSettings(w, f.format); err != nil {
+		return err
+	}
+	if picture != "" {
+		c.warn(path, doubts)
+		c.wrote(picture)
+	}
+	return nil
+}
+
+// pictureName is the file of the picture, which may be written; empty where none was asked for.
+func (f *whatIfFlags) pictureName(path string) (string, error) {
+	if f.out.path == "" {
+		return "", nil
+	}
+	ending := f.ending
+	if ending == "" {
+		ending = ".png"
+	}
+	name, err := f.out.name(path, ".whatif", ending, false)
+	if err != nil {
+		return "", err
+	}
+	if !isFolder(f.out.path) {
+		name = f.out.path // the user's own name tells the picture from others
+	}
+	return name, f.out.free(name)
+}
+
+// writeSettings writes the comparison to stdout.
+func (c *common) writeSettings(w *whatif.Comparison, format string) (err error) {
 	b := bufio.NewWriterSize(c.s.out, 1<<16)
-	switch f.format {
+	switch format {
 	case "json":
 		err = summary.WriteWhatIfJSON(b, w)
 	case "csv":
@@ -209,19 +174,10 @@ func (c *common) whatIf(ctx context.Context, path string, f *whatIfFlags) error 
 	default:
 		err = summary.WriteWhatIf(b, w, textWidth(c.s.out), colour(c.s.out))
 	}
-	if err == nil {
-		err = b.Flush()
-	}
 	if err != nil {
 		return err
 	}
-	if picture != "" && !c.quiet {
-		for _, d := range doubts {
-			fmt.Fprintf(c.s.err, "nsysmem: %s: %s\n", wording.Message(path), wording.Message(d.Text))
-		}
-		fmt.Fprintf(c.s.err, "nsysmem: wrote %s\n", wording.Message(picture))
-	}
-	return nil
+	return b.Flush()
 }
 
 // compareSettings reads snapshot and report and simulates. The report is nil without --report.

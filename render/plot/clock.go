@@ -12,7 +12,7 @@ type clock struct {
 	since bool             // whether it does
 }
 
-// newClock is the clock of a picture of a width, in which the timeline's marks have so much to themselves.
+// newClock is the clock of a picture of the canvas' width, on which the unit and the marks of the axis depend.
 func (s *scene) newClock(c *canvas.Canvas) clock {
 	if !s.view.timeline {
 		return clock{}

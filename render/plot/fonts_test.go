@@ -30,7 +30,7 @@ func named(name string) *synth {
 func TestNoFont(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"png", "svg", "pdf"} {
-		data, warnings := render(t, named("日本語"), format, Options{noScan: true})
+		data, warnings := render(t, named("日本語"), format, Options{Size: halfSize.Size, DPI: halfSize.DPI, noScan: true})
 		if len(data) == 0 || len(warnings) != 1 || warnings[0].Code != "no_font" {
 			t.Fatalf("%s: %d bytes, warnings %v", format, len(data), warnings)
 		}
@@ -40,7 +40,7 @@ func TestNoFont(t *testing.T) {
 			}
 		}
 	}
-	if _, warnings := render(t, named("forward für été ±"), "png", Options{noScan: true}); len(warnings) > 0 {
+	if _, warnings := render(t, named("forward für été ±"), "png", Options{Size: halfSize.Size, DPI: halfSize.DPI, noScan: true}); len(warnings) > 0 {
 		t.Errorf("western text: %v", warnings)
 	}
 }

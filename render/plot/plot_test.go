@@ -94,6 +94,9 @@ func TestSaysWhatTheEyeShouldFind(t *testing.T) {
 	}
 }
 
+// halfSize lays a picture out as at its usual size, on a quarter of the pixels.
+var halfSize = Options{Size: Size{W: 800, H: 500}, DPI: 50}
+
 func TestColours(t *testing.T) {
 	t.Parallel()
 	img := decode(t, first(render(t, stopped(), "png", Options{})))
@@ -108,7 +111,7 @@ func TestColours(t *testing.T) {
 	if n := count(img, failed); n < 100 {
 		t.Errorf("%d pixels in the colour of failed allocations", n)
 	}
-	without := decode(t, first(render(t, training("x.sqlite", 8, 0), "png", Options{})))
+	without := decode(t, first(render(t, training("x.sqlite", 8, 0), "png", halfSize)))
 	if n := count(without, failed); n > 0 {
 		t.Errorf("%d pixels in the colour of failed allocations where none failed", n)
 	}
@@ -282,7 +285,7 @@ func TestEdgeCases(t *testing.T) {
 		{"wide", stopped(), Options{Size: Size{W: 3000, H: 120}}, nil},
 		{"tall", stopped(), Options{Size: Size{W: 120, H: 3000}}, nil},
 		{"coarse", stopped(), Options{DPI: 10}, nil},
-		{"fine", stopped(), Options{Size: Size{W: 8, H: 5, Unit: "in"}, DPI: 300}, nil},
+		{"fine", stopped(), Options{Size: Size{W: 4, H: 2.5, Unit: "in"}, DPI: 300}, nil},
 		{"part of the time", stopped(), Options{From: 11_000 * ms, To: 12_000 * ms}, []string{"highest in view"}},
 		{"a moment", stopped(), Options{From: 11_000 * ms, To: 11_000*ms + 500}, []string{"time (ns) after 11.000 s"}},
 		{"some iterations", stopped(), Options{Iterations: &[2]int{2, 4}}, nil},
@@ -344,7 +347,7 @@ func TestHostileText(t *testing.T) {
 		t.Error("text from the report is not drawn as it is")
 	}
 	render(t, s, "pdf", Options{noScan: true})
-	render(t, s, "png", Options{noScan: true})
+	render(t, s, "png", Options{Size: halfSize.Size, DPI: halfSize.DPI, noScan: true})
 }
 
 func TestSameEveryTime(t *testing.T) {

@@ -9,6 +9,33 @@ import (
 	"nsysmem/render/plot/internal/canvas"
 )
 
+// Looks of what is no tensor.
+var (
+	freeHatch    = color.RGBA{0xB8, 0xBC, 0xC2, 0xFF}
+	pendingColor = color.RGBA{0xEE, 0x88, 0x66, 0xFF}
+	largestColor = color.RGBA{0xC8, 0x00, 0x1E, 0xFF}
+
+	segmentPen = canvas.Pen{Width: 0.8, Color: barColor}
+	largestPen = canvas.Pen{Width: 1.8, Color: largestColor}
+)
+
+// A segmentsPanel is the map as it is drawn.
+type segmentsPanel struct {
+	*segmentMap
+	stack *stack
+}
+
+// A poolScale is where one row of a pool lies: 0 bytes at x0.
+type poolScale struct {
+	x0      canvas.Length
+	perByte float64
+}
+
+// at is where a byte of the row lies.
+func (s poolScale) at(bytes int64) canvas.Length {
+	return s.x0 + canvas.Length(float64(bytes)*s.perByte)
+}
+
 // A chunk is a block, or the part of it in a part of a segment, in bytes from the start of the row.
 type chunk struct {
 	canvas.Piece
@@ -178,31 +205,4 @@ func (p *segmentsPanel) partLabel(c *canvas.Canvas, pt part, r canvas.Rect) {
 			return
 		}
 	}
-}
-
-// Looks of what is no tensor.
-var (
-	freeHatch    = color.RGBA{0xB8, 0xBC, 0xC2, 0xFF}
-	pendingColor = color.RGBA{0xEE, 0x88, 0x66, 0xFF}
-	largestColor = color.RGBA{0xC8, 0x00, 0x1E, 0xFF}
-
-	segmentPen = canvas.Pen{Width: 0.8, Color: barColor}
-	largestPen = canvas.Pen{Width: 1.8, Color: largestColor}
-)
-
-// A segmentsPanel is the map as it is drawn.
-type segmentsPanel struct {
-	*segmentMap
-	stack *stack
-}
-
-// A poolScale is where one row of a pool lies: 0 bytes at x0.
-type poolScale struct {
-	x0      canvas.Length
-	perByte float64
-}
-
-// at is where a byte of the row lies.
-func (s poolScale) at(bytes int64) canvas.Length {
-	return s.x0 + canvas.Length(float64(bytes)*s.perByte)
 }

@@ -12,6 +12,16 @@ import (
 	"nsysmem/render/plot/internal/canvas"
 )
 
+// settingPens are those of the lines: the first is of the setting that the program ran with.
+var settingPens = []canvas.Pen{
+	{Color: canvas.Ink}, {Color: canvas.Blue}, {Color: canvas.Vermillion}, {Color: canvas.Green},
+	{Color: canvas.Purple, Dashes: []float64{7, 2}}, {Color: canvas.Orange, Dashes: []float64{7, 2}},
+	{Color: canvas.Sky, Dashes: []float64{7, 2}}, {Color: color.RGBA{0x66, 0x11, 0x00, 0xFF}, Dashes: []float64{2, 2}},
+}
+
+// settingPen is that of the k-th setting shown, in a width.
+func settingPen(k int, width float64) canvas.Pen { return settingPens[k%len(settingPens)].Wide(width) }
+
 // settingsPanel is the panel of what settings would have reserved over time, with the lanes of iterations and phases where
 // a report tells them.
 type settingsPanel struct {
@@ -202,16 +212,6 @@ func (p *settingsPanel) stops(c *canvas.Canvas, a canvas.Area) {
 func near(a, b canvas.Point, d canvas.Length) bool {
 	return max(a.X-b.X, b.X-a.X) < d && max(a.Y-b.Y, b.Y-a.Y) < d
 }
-
-// settingPens are those of the lines: the first is of the setting that the program ran with.
-var settingPens = []canvas.Pen{
-	{Color: canvas.Ink}, {Color: canvas.Blue}, {Color: canvas.Vermillion}, {Color: canvas.Green},
-	{Color: canvas.Purple, Dashes: []float64{7, 2}}, {Color: canvas.Orange, Dashes: []float64{7, 2}},
-	{Color: canvas.Sky, Dashes: []float64{7, 2}}, {Color: color.RGBA{0x66, 0x11, 0x00, 0xFF}, Dashes: []float64{2, 2}},
-}
-
-// settingPen is that of the k-th setting shown, in a width.
-func settingPen(k int, width float64) canvas.Pen { return settingPens[k%len(settingPens)].Wide(width) }
 
 // around are the lower and the higher of the levels just before an entry of the trace and just after it.
 func around(s *whatif.Setting, event int32) (low, high int64) {

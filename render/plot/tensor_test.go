@@ -338,7 +338,7 @@ func TestSegmentMap(t *testing.T) {
 	if ratio := float64(act) / float64(grey); ratio < 1.7 || ratio > 2.3 {
 		t.Errorf("activations have %.2f times the area of unknown, want about 1.97", ratio)
 	}
-	for _, o := range []Options{{At: "reserved", Size: Size{W: 500, H: 300}}, {At: "time", AtTime: r.track.Iterations[2].Start, Size: Size{W: 500, H: 300}}, {At: "time", AtTime: 6_799 * ms}, {Stack: "phase", Size: Size{W: 500, H: 300}}, {Size: Size{W: 300, H: 200}}, {Size: Size{W: 120, H: 2000}}} {
+	for _, o := range []Options{{At: "reserved", Size: Size{W: 500, H: 300}}, {At: "time", AtTime: r.track.Iterations[2].Start, Size: Size{W: 500, H: 300}}, {At: "time", AtTime: 6_799 * ms, Size: Size{W: 500, H: 300}}, {Stack: "phase", Size: Size{W: 500, H: 300}}, {Size: Size{W: 300, H: 200}}, {Size: Size{W: 120, H: 2000}}} {
 		o.View, o.noScan = "segments", true
 		if img := decode(t, r.draw(t, "png", o)); count(img, canvas.White) == img.Bounds().Dx()*img.Bounds().Dy() {
 			t.Errorf("%+v: nothing is drawn", o)
@@ -470,6 +470,7 @@ func TestFailedRequest(t *testing.T) {
 	if !hasText(t, svg, "5,000 segments too narrow for borders") {
 		t.Error("a map of 5000 segments does not say that it is thinned")
 	}
+	o.Size, o.DPI = Size{W: 450, H: 300}, 50
 	lookAt(t, "oom_many", first(render(t, many, "png", o)))
 }
 

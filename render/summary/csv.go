@@ -108,14 +108,6 @@ func (t *csvTable) int(v int64) {
 	t.out.b = strconv.AppendInt(t.out.b, v, 10)
 }
 
-func (t *csvTable) bool(v bool) {
-	if v {
-		t.int(1)
-	} else {
-		t.int(0)
-	}
-}
-
 func (t *csvTable) real(v float64) {
 	t.empty()
 	t.out.b = strconv.AppendFloat(t.out.b, v, 'f', -1, 64)

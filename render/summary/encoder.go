@@ -102,16 +102,6 @@ func (e *encoder) intFieldOrNull(k string, v int64) {
 	e.intOrNull(v)
 }
 
-// countField writes a number, or null where it is not known.
-func (e *encoder) countField(k string, v int64, known bool) {
-	e.key(k)
-	if known {
-		e.int(v)
-	} else {
-		e.raw("null")
-	}
-}
-
 func (e *encoder) textField(k, s string) {
 	e.key(k)
 	e.text(s)

@@ -7,42 +7,11 @@ import (
 	"strings"
 
 	"nsysmem/align"
-	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
+	"nsysmem/render/inventory"
 	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
 )
-
-// Info is what a report holds, for a user who asks why something is missing or what could be asked of it. It can be
-// filled for every report that opens, those without any GPU work too.
-type Info struct {
-	Source     align.Source
-	Size       int64                // bytes of the file; 0 where unknown
-	Contents   []tables.Content     // what nsysmem reads, collected or not
-	Tables     []tables.ExportTable // every table of the export
-	Settings   []Setting            // of the recording
-	Processes  []tables.Process     // with CUDA work only
-	Devices    []tables.Device      // of the machine
-	Iterations []Iterations         // one for each track
-	Families   []align.Family
-	Snapshot   *SnapshotInfo // nil where none was given
-	Notes      []string      // such as how well inferred phases agree with annotated ones
-	Findings   []findings.Finding
-	Warnings   []findings.Warning // those of the profiler itself too
-}
-
-// A Setting is a capture setting and its value.
-type Setting struct {
-	Name  string
-	Value string
-}
-
-// Iterations says how the iterations of one track were found.
-type Iterations struct {
-	PID    int64
-	Device int64
-	align.IterationsFrom
-}
 
 // InfoSchema names the layout of WriteInfoJSON's output.
 const InfoSchema = "nsysmem.info/1"
@@ -51,7 +20,7 @@ const InfoSchema = "nsysmem.info/1"
 const infoFamilies = 20
 
 // WriteInfo writes what a report holds for a terminal of so many columns (0 for 80). The error is the writer's.
-func WriteInfo(w io.Writer, info *Info, width int, color bool) error {
+func WriteInfo(w io.Writer, info *inventory.Report, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.source(&info.Source)
 	if info.Size > 0 {
@@ -92,7 +61,7 @@ func WriteInfo(w io.Writer, info *Info, width int, color bool) error {
 }
 
 // contents says what is there, and for what is not how to record it the next time.
-func (p *printer) contents(info *Info) {
+func (p *printer) contents(info *inventory.Report) {
 	if len(info.Contents) == 0 {
 		return
 	}
@@ -106,7 +75,7 @@ func (p *printer) contents(info *Info) {
 }
 
 // processes are those with CUDA work: a report may have a thousand others, of the whole machine.
-func (p *printer) processes(info *Info) {
+func (p *printer) processes(info *inventory.Report) {
 	p.head("Processes with CUDA work")
 	if len(info.Processes) == 0 {
 		p.line("  none")
@@ -116,7 +85,7 @@ func (p *printer) processes(info *Info) {
 }
 
 // devices are those of the machine, whether the program used them or not.
-func (p *printer) devices(info *Info) {
+func (p *printer) devices(info *inventory.Report) {
 	if len(info.Devices) == 0 {
 		return
 	}
@@ -125,7 +94,7 @@ func (p *printer) devices(info *Info) {
 }
 
 // families says what the iterations are found in, and what else --iteration could name.
-func (p *printer) families(info *Info) {
+func (p *printer) families(info *inventory.Report) {
 	p.head("Iterations")
 	if len(info.Iterations) == 0 {
 		p.line("  none: no process with CUDA work")
@@ -148,7 +117,7 @@ func (p *printer) families(info *Info) {
 
 // WriteInfoJSON writes what a report holds as one JSON object in the layout InfoSchema; what is unknown is null. The
 // error is the writer's.
-func WriteInfoJSON(w io.Writer, info *Info) error {
+func WriteInfoJSON(w io.Writer, info *inventory.Report) error {
 	e := &encoder{out: output{w: w}}
 	e.raw("{")
 	e.textField("schema", InfoSchema)
@@ -185,7 +154,7 @@ func WriteInfoJSON(w io.Writer, info *Info) error {
 }
 
 // ranges writes how the iterations were found, and all families of ranges.
-func (e *encoder) ranges(info *Info) {
+func (e *encoder) ranges(info *inventory.Report) {
 	e.raw(",\n\"iterations_from\":[")
 	for i := range info.Iterations {
 		it := &info.Iterations[i]

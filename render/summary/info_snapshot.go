@@ -4,21 +4,12 @@ import (
 	"fmt"
 
 	"nsysmem/internal/wording"
+	"nsysmem/render/inventory"
 	"nsysmem/render/tables"
 )
 
-// A SnapshotInfo is what a PyTorch memory snapshot holds, and how well it goes with the report.
-type SnapshotInfo struct {
-	File        string
-	Size        int64  // bytes of the file; 0 where unknown
-	Settings    string // as SettingsText says them
-	Annotations int    // marks that PyTorch itself left
-	Devices     []tables.SnapshotDevice
-	Trouble     string // why it does not go with the report; empty where it does
-}
-
 // snapshot says what the snapshot holds, and below the table what is doubtful of each device.
-func (p *printer) snapshot(s *SnapshotInfo) {
+func (p *printer) snapshot(s *inventory.Snapshot) {
 	p.head("PyTorch memory snapshot")
 	size := ""
 	if s.Size > 0 {
@@ -49,7 +40,7 @@ func (p *printer) snapshot(s *SnapshotInfo) {
 }
 
 // snapshot writes the member "snapshot"; none where no snapshot was given.
-func (e *encoder) snapshot(s *SnapshotInfo) {
+func (e *encoder) snapshot(s *inventory.Snapshot) {
 	if s == nil {
 		return
 	}

@@ -70,21 +70,8 @@ func (m *markdown) head(level int, s string) {
 	m.line("")
 }
 
-// row writes a table row; header rows begin a table, with numeric columns flush right.
+// row writes a row of a table.
 func (m *markdown) row(cells ...string) { m.line("| " + strings.Join(cells, " | ") + " |") }
-
-func (m *markdown) begin(texts int, heads ...string) {
-	m.row(heads...)
-	rule := make([]string, len(heads))
-	for i := range rule {
-		if i < texts {
-			rule[i] = "---"
-		} else {
-			rule[i] = "---:"
-		}
-	}
-	m.row(rule...)
-}
 
 // markdownTable writes a table, with the line gaps[i] before row i.
 func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps map[int]string) {
@@ -117,8 +104,6 @@ func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps m
 		m.row(line...)
 	}
 }
-
-func (m *markdown) bytes(v int64) string { return known(m.c.Memory, wording.Bytes(v)) }
 
 func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	m.head(2, wording.Markdown(phrase.Track(t)))

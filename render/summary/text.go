@@ -111,14 +111,6 @@ func (p *printer) levels(rep *findings.Report, t *align.Track) {
 	}
 }
 
-// known is s, or n/a where the report does not hold what it is made of.
-func known(ok bool, s string) string {
-	if !ok {
-		return "n/a"
-	}
-	return s
-}
-
 func (p *printer) iterationsFrom(rep *findings.Report, t *align.Track) {
 	p.blank()
 	p.para("Iterations: ", phrase.IterationsFrom(t))

@@ -87,5 +87,5 @@ func CacheGrid(rep *align.Report) Grid {
 		all = append(all, FailedCaches(rep, t, ten.Failures)...)
 		all = append(all, GrowthCaches(rep, t)...)
 	}
-	return Rows(Caches.Columns(Workbook), all)
+	return Rows(Caches.Columns(Workbook), sharing(all))
 }

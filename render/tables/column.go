@@ -76,14 +76,20 @@ type Cell struct {
 }
 
 // Cell reads the cell of a row.
-func (c *Column[R]) Cell(r R) Cell {
-	cell := Cell{Unit: c.Unit}
+func (c *Column[R]) Cell(r R) (cell Cell) {
+	c.read(r, &cell)
+	return cell
+}
+
+// read fills an empty cell. A sheet has millions of them, which are not copied.
+func (c *Column[R]) read(r R, cell *Cell) {
+	cell.Unit = c.Unit
 	if c.Has != nil && !c.Has(r) {
 		cell.Void = true
-		return cell
+		return
 	}
 	if cell.Known = c.Known == nil || c.Known(r); !cell.Known {
-		return cell
+		return
 	}
 	cell.Least = c.Least != nil && c.Least(r)
 	switch {
@@ -98,7 +104,6 @@ func (c *Column[R]) Cell(r R) Cell {
 	default:
 		cell.Text = c.Text(r)
 	}
-	return cell
 }
 
 // Knows says that the cell of a row is known.

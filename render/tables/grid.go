@@ -38,7 +38,8 @@ func Over[R any](cols []Column[R], n int, at func(i int) R) Grid {
 	g.put = func(i int, cells []Cell) []Cell {
 		r := at(i)
 		for k := range cols {
-			cells = append(cells, cols[k].Cell(r))
+			cells = append(cells, Cell{})
+			cols[k].read(r, &cells[len(cells)-1])
 		}
 		return cells
 	}

@@ -112,7 +112,7 @@ func HolderGrid(rep *align.Report) Grid {
 			add(failedRequest(i), &t.Tensors.Failures[i])
 		}
 	}
-	return Rows(HolderTable.Columns(Workbook), all)
+	return Rows(HolderTable.Columns(Workbook), sharing(all))
 }
 
 // failedRequest names a request that could not be served, by its place.

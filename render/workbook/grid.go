@@ -59,15 +59,15 @@ func (r *row) cell(c *tables.Cell) {
 	case tables.Origin:
 		r.text(origins[c.Int])
 	case tables.Bytes, tables.Change:
-		r.mib(true, c.Int)
+		r.mib(c.Int)
 	case tables.Time:
-		r.ms(true, c.Int)
+		r.ms(c.Int)
 	case tables.Short:
 		if c.Mean {
-			r.cells = append(r.cells, c.Real/1e3)
+			r.us(c.Real)
 			return
 		}
-		r.us(true, c.Int)
+		r.us(float64(c.Int))
 	case tables.Percent, tables.Ratio, tables.Rate:
 		r.cells = append(r.cells, c.Real)
 	case tables.Handle:

@@ -3,7 +3,6 @@ package workbook
 import (
 	"strconv"
 
-	"nsysmem/align"
 	"nsysmem/internal/wording"
 )
 
@@ -19,14 +18,6 @@ func (r *row) none() { r.cells = append(r.cells, nil) }
 
 func (r *row) int(v int64) { r.cells = append(r.cells, v) }
 
-func (r *row) intIf(known bool, v int64) {
-	if known {
-		r.int(v)
-	} else {
-		r.none()
-	}
-}
-
 // text takes a name of the program or a word of ours; it is always stored as a string.
 func (r *row) text(s string) {
 	if s == "" {
@@ -38,49 +29,17 @@ func (r *row) text(s string) {
 
 // mib takes bytes. The library keeps 15 significant digits, as Excel does, which is more than a number of bytes has: times
 // 1,048,576 and rounded, the cell is the exact number.
-func (r *row) mib(known bool, bytes int64) {
-	if known {
-		r.cells = append(r.cells, float64(bytes)/(1<<20))
-	} else {
-		r.none()
-	}
-}
+func (r *row) mib(bytes int64) { r.cells = append(r.cells, float64(bytes)/(1<<20)) }
 
 // ms takes nanoseconds.
-func (r *row) ms(known bool, ns int64) {
-	if known {
-		r.cells = append(r.cells, float64(ns)/1e6)
-	} else {
-		r.none()
-	}
-}
+func (r *row) ms(ns int64) { r.cells = append(r.cells, float64(ns)/1e6) }
 
-// us takes nanoseconds.
-func (r *row) us(known bool, ns int64) {
-	if known {
-		r.cells = append(r.cells, float64(ns)/1e3)
-	} else {
-		r.none()
-	}
-}
+// us takes nanoseconds, of which a mean has parts.
+func (r *row) us(ns float64) { r.cells = append(r.cells, ns/1e3) }
 
 // address takes a 64-bit address; as a number it would lose digits.
 func (r *row) address(a uint64) {
 	var b [18]byte
 	out := append(b[:0], "0x"...)
 	r.cells = append(r.cells, string(strconv.AppendUint(out, a, 16)))
-}
-
-// track takes the columns that every sheet begins with.
-func (r *row) track(t *align.Track) {
-	r.int(t.PID)
-	r.int(t.Device)
-}
-
-// phaseText names the phase of an event: a path, or what stands for none.
-func phaseText(path string, where align.Where) string {
-	if where == align.InNone || path == "" && where != align.InIteration {
-		return "(no range)"
-	}
-	return path
 }

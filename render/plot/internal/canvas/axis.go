@@ -17,8 +17,8 @@ type Tick struct {
 // mostTicks is how many marks a byte axis is asked for at most.
 const mostTicks = 9
 
-// ByteTicks marks lo to hi at a power of two of bytes, at most n marks, each with its unit.
-func ByteTicks(lo, hi int64, n int) []Tick {
+// byteTicks marks lo to hi at a power of two of bytes, at most n marks, each with its unit.
+func byteTicks(lo, hi int64, n int) []Tick {
 	span := uint64(hi - lo)
 	if hi <= lo {
 		span = 1
@@ -228,7 +228,7 @@ const (
 func (c *Canvas) ByteAxisWidth(a Area) Length {
 	const least, gap = 24, 6
 	w := c.Pt(least)
-	for _, t := range ByteTicks(a.Low, a.High, int(a.H()/c.Pt(byteMark))) {
+	for _, t := range byteTicks(a.Low, a.High, int(a.H()/c.Pt(byteMark))) {
 		w = max(w, c.Width(t.Label, Small))
 	}
 	return w + c.Pt(gap)
@@ -236,7 +236,7 @@ func (c *Canvas) ByteAxisWidth(a Area) Length {
 
 // ByteAxis draws the grid and the marks of an area's byte axis.
 func (c *Canvas) ByteAxis(a Area) {
-	for _, t := range ByteTicks(a.Low, a.High, int(a.H()/c.Pt(byteMark))) {
+	for _, t := range byteTicks(a.Low, a.High, int(a.H()/c.Pt(byteMark))) {
 		y := a.Y(t.At)
 		c.Horizontal(Pen{Width: 0.6, Color: grid}, y, a.X0, a.X1)
 		c.Text(t.Label, a.X0-c.Pt(labelGap), y-c.Pt(3.2), Small.Right())

@@ -22,7 +22,7 @@ func TestByteTicks(t *testing.T) {
 		{1000 * mib, 1100 * mib, "1008 MiB 1024 MiB 1040 MiB 1056 MiB 1072 MiB 1088 MiB"},
 	} {
 		var got []string
-		for _, tick := range ByteTicks(c.lo, c.hi, 8) {
+		for _, tick := range byteTicks(c.lo, c.hi, 8) {
 			got = append(got, tick.Label)
 		}
 		if strings.Join(got, " ") != c.want {
@@ -30,7 +30,7 @@ func TestByteTicks(t *testing.T) {
 		}
 	}
 	for _, hi := range []int64{0, 1, 1 << 62, 9e18} { // must end
-		ByteTicks(0, hi, 5)
+		byteTicks(0, hi, 5)
 	}
 }
 

@@ -12,15 +12,15 @@ type Piece struct {
 	Start, End int64 // ns, or bytes where the lane is of bytes
 }
 
-// A Share is how much of a pixel column a key fills.
-type Share struct {
+// A share is how much of a pixel column a key fills.
+type share struct {
 	Key int
 	F   float64 // 0 to 1
 }
 
-// Shares says for each of n columns of a scale how much of it each key fills.
-func Shares(pieces []Piece, scale Scale, n int) [][]Share {
-	cover := make([][]Share, n)
+// shares says for each of n columns of a scale how much of it each key fills.
+func shares(pieces []Piece, scale Scale, n int) [][]share {
+	cover := make([][]share, n)
 	add := func(i, key int, f float64) {
 		for k := range cover[i] {
 			if cover[i][k].Key == key {
@@ -28,7 +28,7 @@ func Shares(pieces []Piece, scale Scale, n int) [][]Share {
 				return
 			}
 		}
-		cover[i] = append(cover[i], Share{key, f})
+		cover[i] = append(cover[i], share{key, f})
 	}
 	for _, p := range pieces {
 		a, b := scale.Frac(p.Start)*float64(n), scale.Frac(p.End)*float64(n)
@@ -55,7 +55,7 @@ const leastFilled = 0.1
 // keys gives each of n columns to the key that fills most of it, and to -1 where next to nothing is filled.
 func keys(pieces []Piece, scale Scale, n int) []int {
 	out := make([]int, n)
-	for i, column := range Shares(pieces, scale, n) {
+	for i, column := range shares(pieces, scale, n) {
 		out[i] = -1
 		best, sum := 0.0, 0.0
 		for _, s := range column {
@@ -93,8 +93,8 @@ func runs(columns []int, r Rect, f func(key int, r Rect)) {
 }
 
 // byKey sorts the shares of a column and sums them up.
-func byKey(column []Share) (sum float64) {
-	slices.SortFunc(column, func(a, b Share) int { return cmp.Compare(a.Key, b.Key) })
+func byKey(column []share) (sum float64) {
+	slices.SortFunc(column, func(a, b share) int { return cmp.Compare(a.Key, b.Key) })
 	for _, s := range column {
 		sum += s.F
 	}
@@ -106,7 +106,7 @@ func byKey(column []Share) (sum float64) {
 func (c *Canvas) StackShares(pieces []Piece, scale Scale, r Rect, width float64, look func(key int) color.RGBA) {
 	n := max(int(r.W()/c.Pt(width)), 1)
 	dx := r.W() / Length(n)
-	for i, column := range Shares(pieces, scale, n) {
+	for i, column := range shares(pieces, scale, n) {
 		sum := byKey(column)
 		y, x := r.Y1, r.X0+dx*Length(i)
 		for _, s := range column {
@@ -124,7 +124,7 @@ func (c *Canvas) FillShares(pieces []Piece, scale Scale, r Rect, whole, shared f
 	n := c.Across(r.W())
 	dx := r.W() / Length(n)
 	alone := make([]int, n)
-	for i, column := range Shares(pieces, scale, n) {
+	for i, column := range shares(pieces, scale, n) {
 		if len(column) == 1 {
 			alone[i] = column[0].Key
 			continue

@@ -157,7 +157,7 @@ func TestLanes(t *testing.T) {
 		t.Error(s)
 	}
 	sum := 0.0
-	for _, column := range Shares(pieces, Linear(0, 100), 7) {
+	for _, column := range shares(pieces, Linear(0, 100), 7) {
 		for _, s := range column {
 			sum += s.F
 		}
