@@ -9,7 +9,7 @@ import (
 // A copySum is the copies and memsets of a track, by row.
 type copySum struct {
 	proc   *process
-	use    []copyUse // by row, inclusive; the last is for those without a row
+	use    []copyUse // by row, inclusive
 	total  copyUse
 	copies map[statKey]*CopyStat // without path and kind; nil unless Options.Kernels
 }
@@ -69,7 +69,7 @@ type copyCounter struct {
 }
 
 func (c *copyCounter) begin(p *process) *copySum {
-	g := &copySum{proc: p, use: make([]copyUse, len(c.rows.proc(p).list)+1)}
+	g := &copySum{proc: p, use: make([]copyUse, len(c.rows.proc(p).list))}
 	if c.src.opts.Kernels {
 		g.copies = make(map[statKey]*CopyStat)
 	}
@@ -84,9 +84,6 @@ func (c *copyCounter) add(w *work) error {
 	g.total.add(w)
 	if g.copies != nil {
 		g.count(c.rows.group(g.proc, r), w)
-	}
-	if r < 0 {
-		g.use[len(g.use)-1].add(w)
 	}
 	for list := c.rows.proc(g.proc).list; r >= 0; r = list[r].parent {
 		g.use[r].add(w)

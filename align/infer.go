@@ -9,15 +9,10 @@ import (
 	"nsysmem/nsysdb"
 )
 
-// A search is what was found in the GPU work of a process.
-type search struct {
-	result period.Result
-	ops    *opList // nil unless Options.Infer is InferAlways
-}
-
-// An inference is what a search in the GPU work gives a process.
+// An inference is what a search in the GPU work of a process gives; zero where none was made.
 type inference struct {
-	search  *search        // nil where none was made
+	result  period.Result
+	ops     *opList        // nil unless Options.Infer is InferAlways
 	members []int32        // spans of inferred iterations
 	from    IterationsFrom // how those were found
 	why     string         // why none were found, where they were searched for
@@ -25,9 +20,8 @@ type inference struct {
 
 // inferences are those of all processes, and the ranges with the inferred ones among them.
 type inferences struct {
-	found  bool // some were found: ranges and leads are others than before
-	ranges *ranges
-	leads  []lead
+	ranges *ranges // those from before where nothing was found
+	leads  []lead  // likewise
 	byProc map[*process]inference
 }
 
@@ -58,27 +52,26 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 		if !want[p] {
 			continue
 		}
-		s := &search{result: period.Result{Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}}
+		inf := inference{result: period.Result{Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}}
 		list := ops[p]
 		if list != nil {
-			s.result = period.Find(list.ops)
+			inf.result = period.Find(list.ops)
 		}
-		inf := inference{search: s}
 		switch f := picks[i].chosen; {
-		case f == nil && src.iteration == nil && len(s.result.Iterations) == 0:
-			inf.why = s.result.Why
+		case f == nil && src.iteration == nil && len(inf.result.Iterations) == 0:
+			inf.why = inf.result.Why
 		case f == nil && src.iteration == nil:
-			inf.members, inf.from = b.iterations(p, list, &s.result)
+			inf.members, inf.from = b.iterations(p, list, &inf.result)
 		case f != nil && !f.hasPhases(r):
-			b.phases(p, f.family, &s.result)
+			b.phases(p, f.family, &inf.result)
 		}
 		if src.opts.Infer == InferAlways {
-			s.ops = list
+			inf.ops = list
 		}
 		out.byProc[p] = inf
 	}
 	if len(b.ranges.spans) > len(r.spans) {
-		out.found, out.ranges, out.leads = true, &b.ranges, b.leads
+		out.ranges, out.leads = &b.ranges, b.leads
 	}
 	return out, nil
 }

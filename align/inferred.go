@@ -46,10 +46,10 @@ type InferredPhase struct {
 //     launched before it.
 func compareInferred(src *source, a *alignment, r *rows, p *process) *Inferred {
 	its := iterationsOf(a.iterations, p)
-	if its.search == nil || its.search.ops == nil || len(its.members) == 0 || its.from.Inferred() {
+	if its.searched.ops == nil || len(its.members) == 0 || its.from.Inferred() {
 		return nil
 	}
-	found, list := its.search.result, its.search.ops
+	found, list := its.searched.result, its.searched.ops
 	out := &Inferred{Confidence: found.Confidence, Why: found.Why, Annotated: len(its.members)}
 	phaseOf := out.phases(found.Iterations, list)
 	phases := slices.ContainsFunc(found.Iterations, func(it period.Iteration) bool { return len(it.Phases) > 0 })

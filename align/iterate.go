@@ -15,7 +15,7 @@ type iterations struct {
 	members  []int32 // spans, in time order; nil for none
 	numbers  []int   // of members: Iteration.Index
 	families []Family
-	search   *search // in the GPU work; nil where none was made
+	searched inference // what the GPU work gives
 }
 
 // iterationsOf is what a list by process has for one. A process that is met later than the list was made has none.
@@ -63,7 +63,7 @@ func iterate(ctx context.Context, src *source, r *ranges) (*alignment, *places, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if inferred.found {
+	if inferred.ranges != r {
 		r, leads = inferred.ranges, inferred.leads
 		if c, joined, err = readCalls(ctx, src, r, leads); err != nil {
 			return nil, nil, err
@@ -128,7 +128,7 @@ func follow(leads []lead, picks []picked) (out []lead, moved bool) {
 
 // settle fixes the iterations of a process, by what was picked or inferred.
 func settle(src *source, r *ranges, pick picked, inf inference) iterations {
-	it := iterations{search: inf.search}
+	it := iterations{searched: inf}
 	switch f := pick.chosen; {
 	case f != nil:
 		names := make([]string, len(f.members))

@@ -12,7 +12,7 @@ import (
 type kernelSum struct {
 	proc    *process
 	rows    *procRows
-	use     []kernelUse // by row, inclusive; the last is for work without a row
+	use     []kernelUse // by row, inclusive
 	total   kernelUse
 	attr    Attribution
 	aside   int64                   // kernels in operators' and libraries' ranges of other threads than the lead
@@ -133,9 +133,6 @@ func (k *kernelCounter) add(w *work) error {
 	if g.kernels != nil {
 		g.count(k.rows.group(g.proc, r), w)
 	}
-	if r < 0 {
-		g.use[len(g.use)-1].add(w)
-	}
 	for ; r >= 0; r = g.rows.list[r].parent {
 		g.use[r].add(w)
 	}
@@ -144,7 +141,7 @@ func (k *kernelCounter) add(w *work) error {
 
 func (k *kernelCounter) begin(p *process) *kernelSum {
 	rows, none := k.rows.proc(p), kernelUse{until: -maxTime}
-	g := &kernelSum{proc: p, rows: rows, use: slices.Repeat([]kernelUse{none}, len(rows.list)+1), last: -maxTime, total: none}
+	g := &kernelSum{proc: p, rows: rows, use: slices.Repeat([]kernelUse{none}, len(rows.list)), last: -maxTime, total: none}
 	if k.src.opts.Kernels {
 		g.kernels = make(map[statKey]*KernelStat)
 	}

@@ -40,9 +40,7 @@ var opTables = []nsysdb.Table{nsysdb.Kernel, nsysdb.Memcpy, nsysdb.Memset, nsysd
 func readOps(ctx context.Context, src *source, j *joiner, want map[*process]bool) (map[*process]*opList, error) {
 	total := int64(0)
 	for _, t := range opTables {
-		if !src.db.Missing(t) {
-			total += src.db.Rows(t)
-		}
+		total += src.db.Rows(t)
 	}
 	if total > maxOps {
 		return nil, nil

@@ -224,7 +224,7 @@ func (u *uses) recording(src *source, c *calls) Recording {
 	db, meta := src.db, src.db.Meta()
 	out := Recording{File: db.Warnings(), Diagnostics: meta.Diagnostics, MemoryEvents: u.memoryRows,
 		MemoryKinds: db.Has(nsysdb.MemoryUsage, nsysdb.MemKind),
-		WholeGraphs: meta.GraphMode == "Graph" && !db.Missing(nsysdb.GraphTrace) && db.Rows(nsysdb.GraphTrace) > 0}
+		WholeGraphs: meta.GraphMode == "Graph" && db.Rows(nsysdb.GraphTrace) > 0}
 	for _, n := range c.launched {
 		out.Launches += n
 	}
