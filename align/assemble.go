@@ -48,8 +48,9 @@ func assemble(src *source, a *alignment, r *rows, u *uses, snap snapshot) *Repor
 
 // compareFamilies puts the chosen ones first, then those with most launches and time of each process.
 func compareFamilies(x, y Family) int {
-	return cmp.Or(trueFirst(x.Chosen, y.Chosen), cmp.Compare(x.PID, y.PID), cmp.Compare(y.Launches, x.Launches),
-		cmp.Compare(y.Total, x.Total), cmp.Compare(x.Pattern, y.Pattern), cmp.Compare(x.Domain, y.Domain), cmp.Compare(x.TID, y.TID))
+	return cmp.Or(trueFirst(x.Chosen, y.Chosen), cmp.Compare(x.PID, y.PID),
+		cmp.Compare(y.Launches, x.Launches), cmp.Compare(y.Total, x.Total),
+		cmp.Compare(x.Pattern, y.Pattern), cmp.Compare(x.Domain, y.Domain), cmp.Compare(x.TID, y.TID))
 }
 
 // trueFirst puts what is true before what is not.

@@ -17,7 +17,7 @@ type calls struct {
 	vmm      []int64               // cuMemCreate and alike, by process.index
 	failed   []failedCall          // in time order
 	failedAt [][]int64             // ns; starts of those, by process.index
-	names    [][]map[int64]int32   // nameId of allocating and freeing calls by correlation id: by process.index, then part; nil without calls, empty unless wanted
+	names    [][]map[int64]int32   // nameId of allocating and freeing calls by correlation id: by process.index (nil without calls), then part; empty unless wanted
 	stats    map[callKey]*CallStat // without names; nil unless Options.Kernels
 	time     stretch
 }

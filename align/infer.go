@@ -46,7 +46,7 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 	if err != nil {
 		return nil, err
 	}
-	b := &inferrer{src: src, from: r, ranges: *r, leads: slices.Clone(leads), names: make(map[string]int32)}
+	b := &inferrer{src: src, ranges: *r, leads: slices.Clone(leads), names: make(map[string]int32)}
 	b.ranges.spans, b.ranges.names = slices.Clip(r.spans), slices.Clip(r.names) // so that adding to them leaves r as it is
 	for i, p := range procs {
 		if !want[p] {
@@ -79,7 +79,6 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 // An inferrer makes ranges of other ones and of what is inferred.
 type inferrer struct {
 	src    *source
-	from   *ranges // as they were
 	ranges ranges
 	leads  []lead
 	names  map[string]int32 // of inferred ranges
@@ -121,7 +120,7 @@ func (b *inferrer) iterations(p *process, list *opList, res *period.Result) (mem
 
 // phases adds inferred phases inside annotated iterations.
 func (b *inferrer) phases(p *process, f *family, res *period.Result) {
-	spans := b.from.spans
+	spans := b.ranges.spans
 	var found []period.Phase
 	k := 0
 	for _, it := range res.Iterations {

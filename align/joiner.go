@@ -13,7 +13,13 @@ type place int32
 // nowhere is the place of what belongs to no range.
 const nowhere = place(wayNone)
 
-func placeOf(span int32, way place) place { return place(span+1)<<2 | way }
+// placeOf is the place of what came to a range by a way; nowhere where there is no range.
+func placeOf(span int32, way place) place {
+	if span < 0 {
+		return nowhere
+	}
+	return place(span+1)<<2 | way
+}
 
 // span is the index of the range; -1 for none.
 func (p place) span() int32 { return int32(p>>2) - 1 }
@@ -123,10 +129,7 @@ func (t *joinedThread) place(time int64) place {
 				return placeOf(m, waySame)
 			}
 		}
-		if own >= 0 {
-			return placeOf(own, waySame)
-		}
-		return nowhere
+		return placeOf(own, waySame)
 	}
 	if own >= 0 && (!(t.through || t.infers) || t.helper || !t.spans[own].operator) {
 		return placeOf(own, waySame)
@@ -139,8 +142,5 @@ func (t *joinedThread) place(time int64) place {
 			return placeOf(m, wayOther)
 		}
 	}
-	if own >= 0 {
-		return placeOf(own, waySame)
-	}
-	return nowhere
+	return placeOf(own, waySame)
 }

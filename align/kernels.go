@@ -141,7 +141,7 @@ func (k *kernelCounter) add(w *work) error {
 
 func (k *kernelCounter) begin(p *process) *kernelSum {
 	rows, none := k.rows.proc(p), kernelUse{until: -maxTime}
-	g := &kernelSum{proc: p, rows: rows, use: slices.Repeat([]kernelUse{none}, len(rows.list)), last: -maxTime, total: none}
+	g := &kernelSum{proc: p, rows: rows, use: slices.Repeat([]kernelUse{none}, len(rows.list)), total: none, last: -maxTime}
 	if k.src.opts.Kernels {
 		g.kernels = make(map[statKey]*KernelStat)
 	}

@@ -40,7 +40,8 @@ func readMemory(ctx context.Context, src *source, a *alignment, r *rows, at *pla
 		return &memorySweep{keepBlocks: keepBlocks}, nil
 	}
 	return ordered(func(sorted bool) (*memorySweep, error) {
-		m := &memorySweeper{memorySweep: memorySweep{keepBlocks: keepBlocks}, src: src, a: a, rows: r, places: at.reader(), live: make(map[*process]*liveTable)}
+		m := &memorySweeper{memorySweep: memorySweep{keepBlocks: keepBlocks}, src: src, a: a, rows: r, places: at.reader(),
+			live: make(map[*process]*liveTable)}
 		return m.sweep(ctx, sorted)
 	})
 }
@@ -103,11 +104,7 @@ func (m *memorySweeper) sweep(ctx context.Context, sorted bool) (*memorySweep, e
 	}
 	m.memorySweep.rows = in.read
 	m.damaged += in.damaged
-	for _, w := range []Warning{{Code: UnknownEvents, Count: m.unknown}, {Code: DamagedEvents, Count: m.damaged}} {
-		if w.Count > 0 {
-			m.doubts = append(m.doubts, w)
-		}
-	}
+	m.doubts = counted(Warning{Code: UnknownEvents, Count: m.unknown}, Warning{Code: DamagedEvents, Count: m.damaged})
 	if db := m.src.db; db.Rows(nsysdb.MemoryUsage) > 0 && !db.Has(nsysdb.MemoryUsage, memoryColumns[:memoryNeeded]...) {
 		m.doubts = append(m.doubts, Warning{Code: MemoryColumns})
 	}

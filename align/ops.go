@@ -185,7 +185,8 @@ func (r *rawOps) launched(ctx context.Context, j *joiner) (map[*process]*opList,
 	}
 	var last *joinedThread
 	api := table{needed: 3, missing: map[nsysdb.Column]int64{nsysdb.End: nsysdb.Null},
-		Scan: nsysdb.Scan{Table: nsysdb.API, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID, nsysdb.CorrelationID, nsysdb.End}}}
+		Scan: nsysdb.Scan{Table: nsysdb.API,
+			Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID, nsysdb.CorrelationID, nsysdb.End}}}
 	err := api.read(ctx, r.src.db, func(b *nsysdb.Batch) error {
 		start, tid, corr, end := b.Cols[0], b.Cols[1], b.Cols[2], b.Cols[3]
 		for i := range b.Rows {

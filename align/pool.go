@@ -57,8 +57,8 @@ func (s *poolSum) set(pool, size, used int64) {
 // poolEvents reads creations, trims and destructions of pools, in time order; there are few.
 func poolEvents(ctx context.Context, db *nsysdb.DB) ([]memEvent, error) {
 	var out []memEvent
-	pools := table{needed: 3, missing: map[nsysdb.Column]int64{nsysdb.Operation: nsysdb.PoolInvalid, nsysdb.PoolSize: nsysdb.Null,
-		nsysdb.PoolUsed: nsysdb.Null},
+	pools := table{needed: 3,
+		missing: map[nsysdb.Column]int64{nsysdb.Operation: nsysdb.PoolInvalid, nsysdb.PoolSize: nsysdb.Null, nsysdb.PoolUsed: nsysdb.Null},
 		Scan: nsysdb.Scan{Table: nsysdb.MemoryPool, Sorted: true, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID,
 			nsysdb.Address, nsysdb.DeviceID, nsysdb.Operation, nsysdb.PoolSize, nsysdb.PoolUsed}}}
 	err := pools.read(ctx, db, func(b *nsysdb.Batch) error {

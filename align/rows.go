@@ -115,9 +115,7 @@ func makeRows(src *source, a *alignment) *rows {
 		b := newRowBuilder(a.ranges, out.of)
 		b.process(at(a.ranges.byProc, p), iterationsOf(a.iterations, p), a.lead(p))
 		out.byProc = append(out.byProc, b.out)
-		if b.cut > 0 {
-			out.doubts = append(out.doubts, Warning{Code: ClippedRanges, Count: b.cut})
-		}
+		out.doubts = append(out.doubts, counted(Warning{Code: ClippedRanges, Count: b.cut})...)
 	}
 	out.makeGroups()
 	return out
