@@ -66,3 +66,14 @@ const outOfMemory = 2
 func failed(class callClass, ret int64) bool {
 	return ret == outOfMemory || ret > 0 && class != classAllocVMM
 }
+
+// level is the level that a call of an allocating class raises.
+func (c callClass) level() LevelKind {
+	switch c {
+	case classAllocPinned:
+		return LevelPinned
+	case classAllocManaged:
+		return LevelManaged
+	}
+	return LevelDevice
+}

@@ -26,16 +26,19 @@ type inferences struct {
 }
 
 // infer finds iterations and phases in the GPU work of the processes that lack ranges for them.
+//
+//  1. The operations of those processes are read and joined to their launches.
+//  2. Each process's are searched for what repeats.
+//  3. What is found is put among the ranges: iterations where there are none, phases where iterations have none.
 func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, picks []picked) (*inferences, error) {
 	out := &inferences{ranges: r, leads: leads, byProc: make(map[*process]inference)}
-	want := make(map[*process]bool)
 	procs := src.processes.all()[:len(picks)]
+	want := make(map[*process]bool)
 	for i, p := range procs {
-		f := picks[i].chosen
 		if c.launched[i] == 0 && src.db.Missing(nsysdb.Kernel) && src.db.Missing(nsysdb.GraphTrace) {
-			continue
+			continue // there is nothing to search
 		}
-		if f == nil && src.iteration == nil || f != nil && !f.hasPhases(r) || src.opts.Infer == InferAlways {
+		if iterations, phases := src.lacks(r, picks[i].chosen); iterations || phases || src.opts.Infer == InferAlways {
 			want[p] = true
 		}
 	}
@@ -46,34 +49,25 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 	if err != nil {
 		return nil, err
 	}
-	b := &inferrer{src: src, ranges: *r, leads: slices.Clone(leads), names: make(map[string]int32)}
-	b.ranges.spans, b.ranges.names = slices.Clip(r.spans), slices.Clip(r.names) // so that adding to them leaves r as it is
+	b := newInferrer(src, r, leads)
 	for i, p := range procs {
-		if !want[p] {
-			continue
+		if want[p] {
+			out.byProc[p] = b.process(p, ops[p], picks[i].chosen)
 		}
-		inf := inference{result: period.Result{Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}}
-		list := ops[p]
-		if list != nil {
-			inf.result = period.Find(list.ops)
-		}
-		switch f := picks[i].chosen; {
-		case f == nil && src.iteration == nil && len(inf.result.Iterations) == 0:
-			inf.why = inf.result.Why
-		case f == nil && src.iteration == nil:
-			inf.members, inf.from = b.iterations(p, list, &inf.result)
-		case f != nil && !f.hasPhases(r):
-			b.phases(p, f.family, &inf.result)
-		}
-		if src.opts.Infer == InferAlways {
-			inf.ops = list
-		}
-		out.byProc[p] = inf
 	}
 	if len(b.ranges.spans) > len(r.spans) {
 		out.ranges, out.leads = &b.ranges, b.leads
 	}
 	return out, nil
+}
+
+// lacks says whether a process lacks ranges for iterations, or for phases inside those that were chosen. What the options
+// ask for by name is not searched for.
+func (s *source) lacks(r *ranges, chosen *candidate) (iterations, phases bool) {
+	if chosen == nil {
+		return s.iteration == nil, false
+	}
+	return false, !chosen.hasPhases(r)
 }
 
 // An inferrer makes ranges of other ones and of what is inferred.
@@ -82,6 +76,34 @@ type inferrer struct {
 	ranges ranges
 	leads  []lead
 	names  map[string]int32 // of inferred ranges
+}
+
+// newInferrer begins with the ranges as they are, which stay as they are.
+func newInferrer(src *source, r *ranges, leads []lead) *inferrer {
+	b := &inferrer{src: src, ranges: *r, leads: slices.Clone(leads), names: make(map[string]int32)}
+	b.ranges.spans, b.ranges.names = slices.Clip(r.spans), slices.Clip(r.names)
+	return b
+}
+
+// process searches the operations of a process, nil where there were too many, and adds what the process lacks.
+func (b *inferrer) process(p *process, list *opList, chosen *candidate) inference {
+	out := inference{result: period.Result{
+		Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}}
+	if list != nil {
+		out.result = period.Find(list.ops)
+	}
+	switch iterations, phases := b.src.lacks(&b.ranges, chosen); {
+	case iterations && len(out.result.Iterations) == 0:
+		out.why = out.result.Why
+	case iterations:
+		out.members, out.from = b.iterations(p, list, &out.result)
+	case phases:
+		b.phases(p, chosen.family, &out.result)
+	}
+	if b.src.opts.Infer == InferAlways {
+		out.ops = list
+	}
+	return out
 }
 
 // iterations adds inferred iterations, and their phases where the program has no ranges inside them, to the ranges of the

@@ -37,6 +37,9 @@ type alignment struct {
 	doubts     []Warning
 }
 
+// lead is the lead of a process.
+func (a *alignment) lead(p *process) lead { return at(a.leads, p) }
+
 // iterate reads the API calls and chooses the iterations of each process. A process's lead is guessed from the ranges
 // alone; where the launches then tell that another thread carries the iterations, or where iterations or phases are
 // inferred, the calls are read once more.

@@ -4,10 +4,10 @@ import "math/bits"
 
 // A liveTable holds the live blocks of a process by address. It is a table with open addressing, because a report has
 // millions of blocks that come and go, and few that are live at once.
-type liveTable struct {
-	seats  []liveSeat  // a power of two of them, at most half of them taken
-	blocks []liveBlock // in seats, and some that are free
-	free   []int32     // of blocks
+type liveTable[T any] struct {
+	seats  []liveSeat // a power of two of them, at most half of them taken
+	blocks []T        // in seats, and some that are free
+	free   []int32    // of blocks
 	n      int
 }
 
@@ -17,7 +17,7 @@ type liveSeat struct {
 }
 
 // find is the seat of an address, or the free one where it would be.
-func (t *liveTable) find(address int64) int {
+func (t *liveTable[T]) find(address int64) int {
 	i := t.home(address)
 	for t.seats[i].block != 0 && t.seats[i].address != address {
 		i = (i + 1) & (len(t.seats) - 1)
@@ -26,13 +26,13 @@ func (t *liveTable) find(address int64) int {
 }
 
 // home is the seat where the search for an address begins.
-func (t *liveTable) home(address int64) int {
+func (t *liveTable[T]) home(address int64) int {
 	h := uint64(address) * 0x9e3779b97f4a7c15
 	return int(h >> (64 - bits.TrailingZeros(uint(len(t.seats)))))
 }
 
 // get is the block at an address, nil where none is live. It is valid until the next put or remove.
-func (t *liveTable) get(address int64) *liveBlock {
+func (t *liveTable[T]) get(address int64) *T {
 	if t.n == 0 {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (t *liveTable) get(address int64) *liveBlock {
 }
 
 // put makes a block the one that is live at an address.
-func (t *liveTable) put(address int64, b liveBlock) {
+func (t *liveTable[T]) put(address int64, b T) {
 	if 2*t.n >= len(t.seats) {
 		t.grow()
 	}
@@ -55,7 +55,7 @@ func (t *liveTable) put(address int64, b liveBlock) {
 		t.free = t.free[:k-1]
 		t.n++
 	default:
-		t.blocks = append(t.blocks, liveBlock{})
+		t.blocks = append(t.blocks, *new(T))
 		s.block = int32(len(t.blocks))
 		t.n++
 	}
@@ -63,7 +63,7 @@ func (t *liveTable) put(address int64, b liveBlock) {
 	t.blocks[s.block-1] = b
 }
 
-func (t *liveTable) grow() {
+func (t *liveTable[T]) grow() {
 	old := t.seats
 	t.seats = make([]liveSeat, max(64, 2*len(old)))
 	for _, s := range old {
@@ -76,7 +76,7 @@ func (t *liveTable) grow() {
 // remove takes out the block at an address, which must be live.
 //
 // The seats after it move up to where a search begins for them, so that no search ends early at the gap.
-func (t *liveTable) remove(address int64) {
+func (t *liveTable[T]) remove(address int64) {
 	gap := t.find(address)
 	t.free = append(t.free, t.seats[gap].block-1)
 	t.n--
@@ -92,7 +92,7 @@ func (t *liveTable) remove(address int64) {
 }
 
 // all calls f for each live block, in no set order.
-func (t *liveTable) all(f func(address int64, b *liveBlock)) {
+func (t *liveTable[T]) all(f func(address int64, b *T)) {
 	for _, s := range t.seats {
 		if s.block != 0 {
 			f(s.address, &t.blocks[s.block-1])

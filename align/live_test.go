@@ -16,7 +16,7 @@ func TestLiveTable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewSource(1))
-			var table liveTable
+			var table liveTable[liveBlock]
 			plain := make(map[int64]liveBlock)
 			for i := range 100_000 {
 				a := address(r)

@@ -41,7 +41,7 @@ func readMemory(ctx context.Context, src *source, a *alignment, r *rows, at *pla
 	}
 	return ordered(func(sorted bool) (*memorySweep, error) {
 		m := &memorySweeper{memorySweep: memorySweep{keepBlocks: keepBlocks}, src: src, a: a, rows: r, places: at.reader(),
-			live: make(map[*process]*liveTable)}
+			live: make(map[*process]*liveTable[liveBlock])}
 		return m.sweep(ctx, sorted)
 	})
 }
@@ -53,7 +53,7 @@ type memorySweeper struct {
 	a       *alignment
 	rows    *rows
 	places  *places
-	live    map[*process]*liveTable
+	live    map[*process]*liveTable[liveBlock]
 	pool    []memEvent // pool events not yet met, by time
 	devices lastDevices
 	damaged int64
@@ -62,7 +62,7 @@ type memorySweeper struct {
 	// What was looked up last: the next event mostly is of the same process.
 	proc    *process
 	procGID int64
-	blocks  *liveTable // of proc
+	blocks  *liveTable[liveBlock] // of proc
 }
 
 // A liveBlock is an allocation that was not freed yet.

@@ -85,3 +85,19 @@ func (t *Track) IterationAt(place int) *Iteration {
 func (t *Track) HasTensorLevels() bool {
 	return t.Level(LevelAllocated) != nil && t.Level(LevelReserved) != nil
 }
+
+// Inferred says that the iterations were found in the GPU work alone.
+func (f IterationsFrom) Inferred() bool { return f.How == OriginKernels }
+
+// LevelOf is the level of a kind among several; nil where none is of it.
+func LevelOf(levels []Level, kind LevelKind) *Level {
+	for i := range levels {
+		if levels[i].Kind == kind {
+			return &levels[i]
+		}
+	}
+	return nil
+}
+
+// Level is the track's level of a kind; nil where it has no events.
+func (t *Track) Level(kind LevelKind) *Level { return LevelOf(t.Levels, kind) }

@@ -18,6 +18,12 @@ type process struct {
 	index int32  // in the order in which processes were met
 }
 
+// A trackKey is one process on one device.
+type trackKey struct {
+	proc   *process
+	device int64
+}
+
 // processes are those met so far. Stages may read tables at once, and any table may be the first to name a process.
 type processes struct {
 	meta *nsysdb.Meta

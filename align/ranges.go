@@ -21,6 +21,10 @@ type ranges struct {
 }
 
 // readRanges reads the ranges and lays out for each thread which is innermost at any time.
+//
+//  1. Processes and names get numbers that do not depend on the order of the table's rows.
+//  2. Each range is told to be the program's own, an operator's or a library's, and given to its thread.
+//  3. Each thread's ranges are put in the order in which they open, and cut into segs.
 func readRanges(ctx context.Context, src *source) (*ranges, error) {
 	nv, err := src.db.NVTX(ctx)
 	if err != nil {

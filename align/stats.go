@@ -3,7 +3,6 @@ package align
 import (
 	"reflect"
 	"slices"
-	"sort"
 )
 
 // warmupShare is the part of the track's highest level that an iteration may add more than later ones do without being
@@ -141,7 +140,10 @@ func phaseStats(t *Track) []PhaseStat {
 			s.dur = append(s.dur, p.Duration)
 		}
 	}
-	sort.SliceStable(order, func(i, j int) bool { return order[i].Path != OtherPhase && order[j].Path == OtherPhase })
+	rest := slices.IndexFunc(order, func(s *stat) bool { return s.Path == OtherPhase })
+	if rest >= 0 { // it comes last
+		order = append(slices.Delete(slices.Clone(order), rest, rest+1), order[rest])
+	}
 	out := make([]PhaseStat, len(order))
 	for i, s := range order {
 		s.Iterations = len(s.uses)

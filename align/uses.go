@@ -9,12 +9,6 @@ import (
 	"nsysmem/nsysdb"
 )
 
-// A trackKey is one process on one device.
-type trackKey struct {
-	proc   *process
-	device int64
-}
-
 // A tracked keeps something for each track, and the time of what is counted there.
 type tracked[T any] struct {
 	tracks map[trackKey]*T
@@ -165,20 +159,6 @@ func (u *uses) complete(src *source, a *alignment, r *rows) {
 		level(t, LevelDevice)
 	}
 }
-
-// level is the level that a call of an allocating class raises.
-func (c callClass) level() LevelKind {
-	switch c {
-	case classAllocPinned:
-		return LevelPinned
-	case classAllocManaged:
-		return LevelManaged
-	}
-	return LevelDevice
-}
-
-// lead is the lead of a process.
-func (a *alignment) lead(p *process) lead { return at(a.leads, p) }
 
 // allocatesAllAlong says that in some process most of the later iterations spend time in calls that allocate and in ones
 // that free: then the driver's blocks may be the tensors, and are kept.

@@ -95,6 +95,7 @@ func (f *batchFlags) flags(cmd *cobra.Command) {
 	g.StringVar(&f.rank, "rank-pattern", "", "regular `expression` that finds the rank in a report's path, in its first group; default: rank_N, rN")
 }
 
+// batchArgs checks what can be checked before any report is looked for: a batch may take hours.
 func batchArgs(f *batchFlags) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := reports(cmd, args); err != nil {

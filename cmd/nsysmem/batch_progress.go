@@ -80,6 +80,7 @@ func (p *batchProgress) around(tell func(string)) func(string) {
 	}
 }
 
+// clear takes the line away, so that what is written next has one of its own.
 func (p *batchProgress) clear() {
 	if p.shown {
 		fmt.Fprint(p.c.s.err, "\r\x1b[K")

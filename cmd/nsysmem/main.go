@@ -18,7 +18,7 @@ import (
 // version is set by the linker for releases.
 var version = "0.1.0"
 
-// Exit codes.
+// Exit codes. Scripts go by them, so that they mean the same in every command.
 const (
 	exitDone    = 0
 	exitFailed  = 1
@@ -35,10 +35,12 @@ type coded struct {
 func (c coded) Error() string { return c.err.Error() }
 func (c coded) Unwrap() error { return c.err }
 
+// usage is an error of wrong use. Its text says what to write instead.
 func usage(format string, args ...any) error {
 	return coded{exitUsage, fmt.Errorf(format, args...)}
 }
 
+// lacking is an error of a report without the data asked for. Its text says how to record them.
 func lacking(format string, args ...any) error {
 	return coded{exitLacking, fmt.Errorf(format, args...)}
 }
@@ -124,6 +126,7 @@ type sink struct {
 	err error
 }
 
+// Write writes to the writer of the sink.
 func (s *sink) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	if s.err == nil {

@@ -58,6 +58,7 @@ func isPickle(head []byte) bool {
 	return len(head) > 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5
 }
 
+// isSQLite tells what every SQLite file begins with, whatever its name.
 func isSQLite(head []byte) bool { return string(head) == "SQLite format 3\x00" }
 
 // isReport says that a file which is no snapshot is a report, exported or not.
@@ -148,6 +149,8 @@ func (c *common) readSnapshot(ctx context.Context, opts *align.Options) error {
 	}
 }
 
+// openSnapshot reads a snapshot. What is a report in its place is told to be one: both files lie side by side, and their
+// names differ in the ending alone.
 func openSnapshot(name string) (*torchmem.Snapshot, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -101,13 +101,18 @@ func target(name string) (string, error) {
 	return "", errors.New("too many levels of symbolic links")
 }
 
+// isFolder says whether a path is a folder, a link to one too.
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// write makes a file whole or not at all: render fills a buffer first, which goes to a temporary name beside the file
-// and is renamed. The report itself is never replaced.
+// write makes a file whole or not at all. The report itself is never replaced.
+//
+//  1. render fills a buffer, so that what cannot be drawn or written leaves no file. An interruption does not wait for it.
+//  2. Stdout gets the buffer as it is, unless it is a terminal, which bytes of a picture would upset.
+//  3. What lies at the name is looked at anew, since the work may have taken long.
+//  4. The buffer goes to a temporary name beside the file, which is then renamed.
 func (o *output) write(ctx context.Context, name, report string, stdout io.Writer, render func(io.Writer) error) error {
 	var buf bytes.Buffer
 	done := make(chan error, 1)
@@ -152,6 +157,7 @@ func (o *output) write(ctx context.Context, name, report string, stdout io.Write
 	return nil
 }
 
+// same says whether two names are one file, which links may hide.
 func same(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)

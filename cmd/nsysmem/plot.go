@@ -142,7 +142,8 @@ func (f *plotFlags) parseAt(snapshot string) (err error) {
 	return nil
 }
 
-// plot draws the pictures of a report.
+// plot draws the pictures of a report, one for each track that has something to show. Their names are told before the first
+// is drawn, so that a file which is in the way costs no work and leaves no half of a set.
 func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bool) error {
 	db, err := c.open(ctx, path)
 	if err != nil {
@@ -165,23 +166,9 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	}
 	c.dropIdle(rep)
 	f.choose(rep)
-	names := make([]string, len(rep.Tracks))
-	parts := make(map[string]int)
-	for i, t := range rep.Tracks {
-		part := ""
-		if len(rep.Tracks) > 1 {
-			part = fmt.Sprintf(".p%d-gpu%d", t.PID, t.Device)
-			// Processes of different machines may have one number.
-			if parts[part]++; parts[part] > 1 {
-				part += fmt.Sprintf("-%d", parts[part])
-			}
-		}
-		if names[i], err = f.out.name(path, part, f.ending, several); err == nil {
-			err = f.out.free(names[i])
-		}
-		if err != nil {
-			return err
-		}
+	names, err := f.names(path, rep.Tracks, several)
+	if err != nil {
+		return err
 	}
 	c.warn(path, rep.Warnings)
 	for i, t := range rep.Tracks {
@@ -190,6 +177,30 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 		}
 	}
 	return nil
+}
+
+// names are the files of the pictures of a report's tracks, all of which may be written.
+func (f *plotFlags) names(path string, tracks []*align.Track, several bool) ([]string, error) {
+	names := make([]string, len(tracks))
+	parts := make(map[string]int)
+	for i, t := range tracks {
+		part := ""
+		if len(tracks) > 1 {
+			part = fmt.Sprintf(".p%d-gpu%d", t.PID, t.Device)
+			// Processes of different machines may have one number.
+			if parts[part]++; parts[part] > 1 {
+				part += fmt.Sprintf("-%d", parts[part])
+			}
+		}
+		var err error
+		if names[i], err = f.out.name(path, part, f.ending, several); err == nil {
+			err = f.out.free(names[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
 }
 
 // dropIdle leaves out devices on which a process that works on another has static memory alone: exports name device 0 for
@@ -227,6 +238,8 @@ func (f *plotFlags) choose(rep *findings.Report) {
 	}
 }
 
+// picture draws one track. Its curves are read once the window is known, in no more points than can be told apart: a report may
+// have more events than fit into memory.
 func (c *common) picture(ctx context.Context, db *opened, rep *findings.Report, t *align.Track, name string, f *plotFlags) error {
 	windows, err := plot.Windows(rep, t, f.picture)
 	if err != nil {

@@ -20,6 +20,7 @@ type progress struct {
 	width int // columns of the terminal; 0 where nothing is shown
 }
 
+// newProgress is for the reading of one file, from now on.
 func newProgress(c *common, path string) *progress {
 	width, ok := changing(c.s.err)
 	if !ok || c.quiet {
@@ -28,6 +29,7 @@ func newProgress(c *common, path string) *progress {
 	return &progress{c: c, name: wording.Message(filepath.Base(path)), start: time.Now(), width: width}
 }
 
+// report is told how far a stage is, from any goroutine. Where total is 0 nobody knows how long it goes on.
 func (p *progress) report(stage string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,6 +45,7 @@ func (p *progress) report(stage string, done, total int64) {
 	fmt.Fprintf(p.c.s.err, "\r\x1b[K%s", fit(p.name, fmt.Sprintf(": reading %s%s", stage, share), p.width))
 }
 
+// done takes the line away.
 func (p *progress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -49,6 +49,8 @@ and at failed requests, memory outside PyTorch, and the cache's fragmentation.`,
 	return cmd
 }
 
+// workbook writes the workbook of a report. several says that other reports follow, so that -o must be a folder. Whether the
+// file may be written is asked before the work, which takes minutes for a large report.
 func (c *common) workbook(ctx context.Context, path string, out *output, several, whatIf bool) error {
 	name, err := out.name(path, "", ".xlsx", several)
 	if err == nil {

@@ -75,6 +75,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 3 the report lacks the data asked for
 	return root
 }
 
+// buildVersion is the version with the commit that it was built from, where the build knows.
 func buildVersion() string {
 	v := version
 	if info, ok := debug.ReadBuildInfo(); ok {

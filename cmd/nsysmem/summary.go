@@ -44,6 +44,7 @@ Bytes and nanoseconds are exact in json and csv; text and md show them in binary
 	return cmd
 }
 
+// summarize writes the summary of a report to stdout. csv has no room for warnings, so that they go to stderr.
 func (c *common) summarize(cmd *cobra.Command, path string, write func(io.Writer, *findings.Report) error, format string) error {
 	db, err := c.open(cmd.Context(), path)
 	if err != nil {

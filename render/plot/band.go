@@ -20,8 +20,8 @@ type band struct {
 	keys   map[bandLook]int
 }
 
-// add adds a stretch of time, in ns. Those that look alike join.
-func (b *band) add(l bandLook, start, end int64) {
+// addPiece adds a stretch of time, in ns. Those that look alike join.
+func (b *band) addPiece(l bandLook, start, end int64) {
 	k, ok := b.keys[l]
 	if !ok {
 		if b.keys == nil {
@@ -34,8 +34,8 @@ func (b *band) add(l bandLook, start, end int64) {
 	b.pieces = append(b.pieces, canvas.Piece{Key: k, Start: start, End: end})
 }
 
-// runs calls f for each run of one look in n columns of a scale, with its part of r.
-func (b *band) runs(scale canvas.Scale, r canvas.Rect, n int, f func(key int, l bandLook, r canvas.Rect)) {
+// eachRun calls f for each run of one look in n columns of a scale, with its part of r.
+func (b *band) eachRun(scale canvas.Scale, r canvas.Rect, n int, f func(key int, l bandLook, r canvas.Rect)) {
 	canvas.Lane(b.pieces, scale, r, n, func(key int, r canvas.Rect) { f(key, b.looks[key], r) })
 }
 
@@ -49,9 +49,9 @@ func bandName(c *canvas.Canvas, name string, w canvas.Length) string {
 	return ""
 }
 
-// write writes the name of a look on its part of a band, with its baseline so far above the lower edge, where it fits with
+// writeName writes the name of a look on its part of a band, with its baseline so far above the lower edge, where it fits with
 // so much free beside it, both in points of the layout.
-func (l bandLook) write(c *canvas.Canvas, name string, r canvas.Rect, beside, rise float64) {
+func (l bandLook) writeName(c *canvas.Canvas, name string, r canvas.Rect, beside, rise float64) {
 	if s := bandName(c, name, r.W()-c.Pt(beside)); s != "" {
 		c.Text(s, r.Mid().X, r.Y0+c.Pt(rise), canvas.Small.In(canvas.Readable(l.color)).Centred())
 	}

@@ -37,18 +37,15 @@ func birthOf(b *tensor.Block, p *palette) birth {
 	case b.Start == align.Never:
 		return birth{beforeRecording, "live before recording"}
 	case b.Iteration >= 0:
-		if top := p.top[b.Phase]; top != "" {
-			return birth{inIteration, top}
-		}
-		return birth{inIteration, align.OtherPhase}
+		return birth{inIteration, cmp.Or(p.top[b.Phase], align.OtherPhase)}
 	case b.Phase != "":
 		return birth{inRange, b.Phase}
 	}
 	return birth{nowhere, "outside ranges"}
 }
 
-// color is that of a birth's layer.
-func (b birth) color(p *palette) color.RGBA {
+// layerColor is that of a birth's layer.
+func (b birth) layerColor(p *palette) color.RGBA {
 	switch b.group {
 	case beforeRecording:
 		return beforeColor
@@ -86,19 +83,17 @@ func (s *stack) byPhase(ten *tensor.Memory, p *palette, from, to int64) {
 			births, area = append(births, at), append(area, 0)
 		}
 		of[i] = id
-		start, end := max(b.Start, from), to
+		end := to
 		if b.End != align.Never {
-			end = min(end, b.End)
+			end = min(to, b.End)
 		}
-		if end > start {
-			area[id] += float64(b.Counted) * float64(end-start)
-		}
+		area[id] += float64(b.Counted) * float64(max(end-max(b.Start, from), 0))
 	}
 	kept := largest(births, area, p)
 	key := slices.Repeat([]uint8{uint8(len(kept))}, len(births))
 	for k, id := range kept {
 		key[id] = uint8(k)
-		s.layers = append(s.layers, layer{clean(births[id].name), births[id].color(p)})
+		s.layers = append(s.layers, layer{clean(births[id].name), births[id].layerColor(p)})
 	}
 	if left := len(births) - len(kept); left > 0 {
 		s.layers = append(s.layers, layer{fmt.Sprintf("%d others", left), othersColor})

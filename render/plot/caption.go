@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,16 +15,16 @@ func (s *scene) caption(k clock) []string {
 	if m := s.memory; m != nil {
 		out := m.caption(&s.names, s.track.Tensors.Conf)
 		if s.inferred() {
-			out = append(out, t.found())
+			out = append(out, t.foundText())
 		}
 		return out
 	}
-	out := append([]string{t.peak(), t.holders(), t.theory(), t.growth(), t.found()}, t.troubles()...)
+	out := append([]string{t.peakText(), t.holders(), t.theoryText(), t.growthText(), t.foundText()}, t.troubles()...)
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
-// peak says how high the level comes that the picture is about.
-func (t *captionText) peak() string {
+// peakText says how high the level comes that the picture is about.
+func (t *captionText) peakText() string {
 	const trace = 500 // a peak below one part in so many of the device's is not worth its name
 	lv := t.track.Level(align.LevelDevice)
 	if lv == nil || lv.Peak == 0 && lv.Allocs == 0 {
@@ -36,7 +37,7 @@ func (t *captionText) peak() string {
 	if lv.Partial {
 		s += "at least "
 	}
-	s += wording.Bytes(lv.Peak) + " of device allocations " + t.when(lv.PeakAt) + t.ofCard(lv.Peak) + "." + t.inViewText(align.LevelDevice, "")
+	s += wording.Bytes(lv.Peak) + " of device allocations " + t.whenText(lv.PeakAt) + t.ofCard(lv.Peak) + "." + t.inViewText(align.LevelDevice, "")
 	if lv.Partial {
 		s += " The recording started when memory was live already, so that levels are lower bounds."
 	}
@@ -48,14 +49,11 @@ func (t *captionText) peak() string {
 	return s
 }
 
-// found says how the iterations were found, or why none were.
-func (t *captionText) found() string {
+// foundText says how the iterations were found, or why none were.
+func (t *captionText) foundText() string {
 	f := t.track.IterationsFrom
 	why := brief(f.Why, 160)
-	n := f.Count
-	if n == 0 {
-		n = len(t.track.Iterations)
-	}
+	n := cmp.Or(f.Count, len(t.track.Iterations))
 	name := ""
 	if f.Pattern != "" {
 		name = " “" + short(f.Pattern) + "”"
@@ -81,11 +79,11 @@ func (t *captionText) found() string {
 	if len(f.Gaps) > 0 {
 		s += " Numbers missing: " + list(f.Gaps) + "."
 	}
-	return s + t.shown()
+	return s + t.shownText()
 }
 
-// shown says which of the iterations are shown, and which of those asked for there are not.
-func (t *captionText) shown() string {
+// shownText says which of the iterations are shown, and which of those asked for there are not.
+func (t *captionText) shownText() string {
 	v, its := t.view, list(indexes(t.view.its))
 	switch {
 	case v.missing != "":

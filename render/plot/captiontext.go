@@ -13,12 +13,12 @@ type captionText struct {
 	clock
 }
 
-// when says when something happened, and where that is, with a separator between both.
-func (t *captionText) when(at int64) string {
+// whenText says when something happened, and where that is, with a separator between both.
+func (t *captionText) whenText(at int64) string {
 	if w := t.where(at); w != "" {
-		return t.at(at) + ", " + w
+		return t.timeText(at) + ", " + w
 	}
-	return t.at(at)
+	return t.timeText(at)
 }
 
 // ofCard says what share of the card's memory a level is; empty where that is not known.
@@ -50,5 +50,5 @@ func (t *captionText) inViewText(kind align.LevelKind, name string) string {
 	if lv := t.track.Level(kind); !h.known || lv != nil && lv.PeakAt == h.at { // said already
 		return ""
 	}
-	return fmt.Sprintf(" In view: %sat most %s, %s.", name, wording.Bytes(h.bytes), t.when(h.at))
+	return fmt.Sprintf(" In view: %sat most %s, %s.", name, wording.Bytes(h.bytes), t.whenText(h.at))
 }

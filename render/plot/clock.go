@@ -21,8 +21,8 @@ func (s *scene) newClock(c *canvas.Canvas) clock {
 	return clock{&axis, s.zero(), s.view.o.SinceFirst}
 }
 
-// at writes a time of the report in the unit of the timeline's axis, a digit finer than its marks.
-func (k clock) at(t int64) string {
+// timeText writes a time of the report in the unit of the timeline's axis, a digit finer than its marks.
+func (k clock) timeText(t int64) string {
 	switch {
 	case k.axis == nil:
 		return "at " + wording.Seconds(t)

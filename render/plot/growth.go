@@ -10,8 +10,8 @@ import (
 	"nsysmem/internal/wording"
 )
 
-// growth says what stays behind after the steady iterations and what each needs.
-func (t *captionText) growth() string {
+// growthText says what stays behind after the steady iterations and what each needs.
+func (t *captionText) growthText() string {
 	if len(t.track.Iterations) == 0 {
 		return ""
 	}
@@ -52,10 +52,10 @@ func (t *captionText) growth() string {
 // steadyGrowth says what the levels gain over the steady iterations, and what these need.
 func (t *captionText) steadyGrowth(steady []*align.Iteration) string {
 	device, who := changesOf(steady, align.LevelDevice), "Steady"
-	s := ": " + t.changes(device) + t.peaks(steady, device, "peaks")
+	s := ": " + t.changesText(device) + t.peaksText(steady, device, "peaks")
 	if kind := t.view.level; kind != "" {
 		tensors := changesOf(steady, kind)
-		s = ": tensors " + t.changes(tensors) + t.peaks(steady, tensors, "their peaks") + "; device level " + t.changes(device)
+		s = ": tensors " + t.changesText(tensors) + t.peaksText(steady, tensors, "their peaks") + "; device level " + t.changesText(device)
 		who = "Tensors of steady"
 	}
 	var needs []int64
@@ -78,8 +78,8 @@ type change struct {
 	bytes int64
 }
 
-// size is how much changes, up or down.
-func (c change) size() int64 { return max(c.bytes, -c.bytes) }
+// amount is how much changes, up or down.
+func (c change) amount() int64 { return max(c.bytes, -c.bytes) }
 
 // changes are what a level does over the steady iterations.
 type changes struct {
@@ -112,17 +112,17 @@ func changesOf(steady []*align.Iteration, kind align.LevelKind) changes {
 		end, peak = m.End, max(peak, m.Peak)
 	}
 	out.median, out.trifle = lowerMedian(bytes), peak/trifle
-	out.steps = slices.DeleteFunc(all, func(c change) bool { return c.size() <= out.trifle })
-	slices.SortStableFunc(out.steps, func(a, b change) int { return cmp.Compare(b.size(), a.size()) })
+	out.steps = slices.DeleteFunc(all, func(c change) bool { return c.amount() <= out.trifle })
+	slices.SortStableFunc(out.steps, func(a, b change) int { return cmp.Compare(b.amount(), a.amount()) })
 	return out
 }
 
 // none says that nothing stays behind.
 func (c *changes) none() bool { return c.known && c.median == 0 && c.sum == 0 }
 
-// changes says what a level gains over the steady iterations. A median hides what one of them keeps for good, so that
+// changesText says what a level gains over the steady iterations. A median hides what one of them keeps for good, so that
 // those that differ from it are named.
-func (t *captionText) changes(c changes) string {
+func (t *captionText) changesText(c changes) string {
 	sum := wording.SignedBytes(c.sum)
 	switch steps := c.steps; {
 	case !c.known:
@@ -163,9 +163,9 @@ func (t *captionText) steps(steps []change) string {
 	return strings.Join(parts, ", ")
 }
 
-// peaks says how far the peaks of steady iterations are apart where nothing stays behind: a level that comes back to
+// peaksText says how far the peaks of steady iterations are apart where nothing stays behind: a level that comes back to
 // where it was may yet come higher each time. It is empty where they are about one.
-func (t *captionText) peaks(steady []*align.Iteration, c changes, name string) string {
+func (t *captionText) peaksText(steady []*align.Iteration, c changes, name string) string {
 	const about = 10 // one part of the highest in so many
 	if len(steady) < 2 || !c.none() {
 		return ""

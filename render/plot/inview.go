@@ -5,7 +5,7 @@ import (
 )
 
 // A height is the highest that a level comes in view.
-type height struct {
+type levelHeight struct {
 	bytes, at int64
 	known     bool // else nothing tells, or only how high
 }
@@ -16,10 +16,10 @@ type height struct {
 //  2. Else the curve tells how high it comes. Its points may stand for stretches of time: the iteration that reaches that
 //     level knows the time to the nanosecond.
 //  3. Without a timeline the iterations shown are what is in view.
-func (s *scene) inView(kind align.LevelKind) height {
+func (s *scene) inView(kind align.LevelKind) levelHeight {
 	v := s.view
 	if lv := s.track.Level(kind); lv != nil && lv.Peak > 0 && v.inside(lv.PeakAt) && (v.timeline || v.holds(lv.PeakAt)) {
-		return height{lv.Peak, lv.PeakAt, true}
+		return levelHeight{lv.Peak, lv.PeakAt, true}
 	}
 	if !v.timeline {
 		return v.inIterations(kind)
@@ -30,19 +30,19 @@ func (s *scene) inView(kind align.LevelKind) height {
 	}
 	for _, it := range v.its {
 		if m := it.Level(kind); m != nil && m.Peak == h.bytes && m.PeakAt >= h.at && v.inside(m.PeakAt) {
-			return height{h.bytes, m.PeakAt, true}
+			return levelHeight{h.bytes, m.PeakAt, true}
 		}
 	}
 	return h
 }
 
 // inTimeline is the highest level of a kind on the curve of the timeline.
-func (s *scene) inTimeline(kind align.LevelKind) height {
+func (s *scene) inTimeline(kind align.LevelKind) levelHeight {
 	v, c := s.view, curveOf(s.time, kind)
 	if c == nil {
-		return height{}
+		return levelHeight{}
 	}
-	h := height{c.Before, v.from, true}
+	h := levelHeight{c.Before, v.from, true}
 	for _, pt := range c.Points {
 		switch {
 		case pt.Time < v.from:
@@ -55,11 +55,11 @@ func (s *scene) inTimeline(kind align.LevelKind) height {
 }
 
 // inIterations is the highest level of a kind within the iterations shown.
-func (v *view) inIterations(kind align.LevelKind) height {
-	var h height
+func (v *view) inIterations(kind align.LevelKind) levelHeight {
+	var h levelHeight
 	for _, it := range v.its {
 		if m := it.Level(kind); m != nil && (!h.known || m.Peak > h.bytes) {
-			h = height{m.Peak, m.PeakAt, true}
+			h = levelHeight{m.Peak, m.PeakAt, true}
 		}
 	}
 	return h

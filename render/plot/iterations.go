@@ -21,9 +21,9 @@ type bar struct {
 	warmup, cut bool   // all of them are warm-ups, are truncated
 }
 
-// bars gives each iteration a column, or, where there are more than columns, each column its iterations' lowest and
+// barsOf gives each iteration a column, or, where there are more than columns, each column its iterations' lowest and
 // highest. None is left out.
-func (v *view) bars(its []*align.Iteration, columns int) []bar {
+func (v *view) barsOf(its []*align.Iteration, columns int) []bar {
 	per := 1
 	for (len(its)+per-1)/per > max(columns, 1) {
 		per++
@@ -49,8 +49,8 @@ func (v *view) bars(its []*align.Iteration, columns int) []bar {
 	return out
 }
 
-// look is how the bar's box looks.
-func (b *bar) look() boxLook { return boxLook{b.end > b.start, b.warmup, b.cut} }
+// barLook is how the bar's box looks.
+func (b *bar) barLook() boxLook { return boxLook{b.end > b.start, b.warmup, b.cut} }
 
 // odd says that a bar does not count as steady.
 func (b *bar) odd() bool { return b.warmup || b.cut }
@@ -67,22 +67,22 @@ type columnsPanel struct {
 func newColumns(s *scene, c *canvas.Canvas, width canvas.Length) *columnsPanel {
 	const axis, narrowest = 60, 3 // points of the layout
 	its := s.view.its
-	p := &columnsPanel{scene: s, bars: s.view.bars(its, int((width-c.Pt(axis))/c.Pt(narrowest)))}
+	p := &columnsPanel{scene: s, bars: s.view.barsOf(its, int((width-c.Pt(axis))/c.Pt(narrowest)))}
 	low, high := s.view.use(&its[0].Use).Start, int64(0)
 	for _, b := range p.bars {
 		low, high = min(low, b.low), max(high, b.high, b.peak)
 	}
 	p.low, p.high = canvas.ByteRange(low, high, true)
-	p.title()
-	p.head.Entries = p.entries()
+	p.setHeading()
+	p.head.Entries = p.barEntries()
 	return p
 }
 
 // grouped says that iterations share columns.
 func (p *columnsPanel) grouped() bool { return len(p.bars) < len(p.view.its) }
 
-// title makes the titles: what is drawn, of which iterations, and that the axis does not start at 0.
-func (p *columnsPanel) title() {
+// setHeading makes the titles: what is drawn, of which iterations, and that the axis does not start at 0.
+func (p *columnsPanel) setHeading() {
 	level := "level"
 	switch {
 	case p.view.level != "":
@@ -112,8 +112,8 @@ func (p *columnsPanel) title() {
 	}
 }
 
-// entries name what is in the panel. Warm-ups and truncated iterations have looks of their own.
-func (p *columnsPanel) entries() (out canvas.Entries) {
+// barEntries name what is in the panel. Warm-ups and truncated iterations have looks of their own.
+func (p *columnsPanel) barEntries() (out canvas.Entries) {
 	grouped := p.grouped()
 	any := func(is func(b *bar) bool) bool {
 		return slices.ContainsFunc(p.bars, func(b bar) bool { return is(&b) })
@@ -169,7 +169,7 @@ func (p *columnsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 		half = slot / 2
 	}
 	for i := range p.bars {
-		p.bar(c, a, &p.bars[i], left+slot*(canvas.Length(i)+0.5), half)
+		p.drawBar(c, a, &p.bars[i], left+slot*(canvas.Length(i)+0.5), half)
 	}
 
 	// Both lists are in time order, so that one pass finds the column of each iteration.
@@ -206,8 +206,8 @@ const (
 	capShare  = 0.75 // of the bar's width that the end of a whisker has
 )
 
-// bar draws one column centred on x.
-func (p *columnsPanel) bar(c *canvas.Canvas, a canvas.Area, b *bar, x, half canvas.Length) {
+// drawBar draws one column centred on x.
+func (p *columnsPanel) drawBar(c *canvas.Canvas, a canvas.Area, b *bar, x, half canvas.Length) {
 	low, high, peak := a.Y(b.low), a.Y(b.high), a.Y(b.peak)
 	colour := p.palette.color(b.by)
 	if b.odd() {
@@ -232,7 +232,7 @@ func (p *columnsPanel) bar(c *canvas.Canvas, a canvas.Area, b *bar, x, half canv
 		}
 		c.Horizontal(pen, box.Mid().Y, box.X0, box.X1)
 	} else {
-		b.look().draw(c, box)
+		b.barLook().draw(c, box)
 	}
 	// The whisker lies over the bar: where an iteration only grows, its peak is its end, and the phase is still to be seen.
 	if foot := a.Y(b.start); b.need > 0 && peak > foot {

@@ -34,21 +34,21 @@ func (s *scene) newLanes() *lanes {
 		r := &s.track.Ranges[i]
 		// Operators have one row for all their calls: its time is not that of a call.
 		if r.Contains == 0 && r.Calls <= 1 && r.End > from && r.Start < to {
-			l.add(bandLook{r.Name, s.palette.ranges[r.Name], true}, r.Start, r.End)
+			l.addPiece(bandLook{r.Name, s.palette.ranges[r.Name], true}, r.Start, r.End)
 		}
 	}
 	for _, it := range s.view.its {
 		for _, sp := range s.spansOf(it) {
 			if sp.Depth == 1 && sp.End > from && sp.Start < to {
-				l.add(bandLook{sp.Path, s.palette.color(sp.Path), false}, sp.Start, sp.End)
+				l.addPiece(bandLook{sp.Path, s.palette.color(sp.Path), false}, sp.Start, sp.End)
 			}
 		}
 	}
 	return l
 }
 
-// height is what the lanes take.
-func (l *lanes) height(c *canvas.Canvas) canvas.Length {
+// roomBelow is what the lanes take.
+func (l *lanes) roomBelow(c *canvas.Canvas) canvas.Length {
 	h := canvas.Length(0)
 	if len(l.view.its) > 0 {
 		h += c.Pt(laneHeight)
@@ -62,8 +62,8 @@ func (l *lanes) height(c *canvas.Canvas) canvas.Length {
 	return h
 }
 
-// labels is the room that the name of a lane wants to the left; 0 where there are no lanes.
-func (l *lanes) labels(c *canvas.Canvas, name string) canvas.Length {
+// nameRoom is the room that the name of a lane wants to the left; 0 where there are no lanes.
+func (l *lanes) nameRoom(c *canvas.Canvas, name string) canvas.Length {
 	if len(l.view.its) == 0 && len(l.pieces) == 0 {
 		return 0
 	}
@@ -186,10 +186,10 @@ func (l *lanes) phases(c *canvas.Canvas, a canvas.Area, r canvas.Rect) string {
 		return sharesName
 	}
 	iterations := len(l.track.Iterations) > 0
-	l.runs(a.Scale, r, c.Across(a.W()), func(_ int, look bandLook, r canvas.Rect) {
+	l.eachRun(a.Scale, r, c.Across(a.W()), func(_ int, look bandLook, r canvas.Rect) {
 		c.Fill(look.color, r)
 		if look.outer || !iterations {
-			look.write(c, look.name, r, 4, 4.5) // clear of the axis, underscores too
+			look.writeName(c, look.name, r, 4, 4.5) // clear of the axis, underscores too
 		}
 	})
 	if iterations {
@@ -214,7 +214,7 @@ func (l *lanes) unnamed(c *canvas.Canvas) []bandLook {
 	}
 	named := map[int]bool{}
 	var order []int
-	l.runs(l.scale, canvas.Rect{X1: width}, c.Across(width), func(key int, look bandLook, r canvas.Rect) {
+	l.eachRun(l.scale, canvas.Rect{X1: width}, c.Across(width), func(key int, look bandLook, r canvas.Rect) {
 		if !look.outer {
 			return
 		}

@@ -61,7 +61,7 @@ func (s *scene) stackLegend() (head string, entries canvas.Entries) {
 	// What is too thin to be seen is not to be looked for.
 	var drawn *stacked
 	if to > from && s.memory == nil {
-		drawn = s.stack.columns(canvas.Linear(from, to), v.columns)
+		drawn = s.stack.toColumns(canvas.Linear(from, to), v.columns)
 	}
 	for k, l := range s.stack.layers {
 		label := l.name

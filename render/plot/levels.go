@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"image/color"
 	"strconv"
 
@@ -18,7 +19,7 @@ type lineLook struct {
 	pen   canvas.Pen
 }
 
-var looks = map[align.LevelKind]lineLook{
+var levelLooks = map[align.LevelKind]lineLook{
 	align.LevelDevice:    {"device", canvas.Pen{Color: canvas.Ink}},
 	align.LevelManaged:   {"managed", canvas.Pen{Color: color.RGBA{0xAA, 0x33, 0x77, 0xFF}, Dashes: []float64{7, 2}}},
 	align.LevelPinned:    {"pinned host", canvas.Pen{Color: color.RGBA{0x00, 0x77, 0x5A, 0xFF}, Dashes: []float64{3, 2}}},
@@ -29,9 +30,9 @@ var looks = map[align.LevelKind]lineLook{
 	align.LevelPoolUsed:  {"pool in use", canvas.Pen{Color: color.RGBA{0x20, 0x60, 0xC0, 0xFF}, Dashes: []float64{5, 2, 1.5, 2}}},
 }
 
-// look is that of a kind of level. Kinds that a later export may bring are drawn too, faintly.
-func look(kind align.LevelKind) lineLook {
-	l, ok := looks[kind]
+// lookOf is that of a kind of level. Kinds that a later export may bring are drawn too, faintly.
+func lookOf(kind align.LevelKind) lineLook {
+	l, ok := levelLooks[kind]
 	if !ok {
 		l = lineLook{clean(string(kind)), canvas.Pen{Color: canvas.Faint, Dashes: []float64{2, 1}}}
 	}
@@ -66,8 +67,8 @@ type levels struct {
 	top              int64   // bytes; how high the panel goes, 0 where all lines are to be drawn
 }
 
-// levels brings those curves of a list that pick takes to n columns of a scale.
-func (s *scene) levels(curves []align.Curve, scale canvas.Scale, n int, pick func(*stairs) bool) levels {
+// levelLines brings those curves of a list that pick takes to n columns of a scale.
+func (s *scene) levelLines(curves []align.Curve, scale canvas.Scale, n int, pick func(*stairs) bool) levels {
 	var l levels
 	for i := range curves {
 		line := newStairs(&curves[i], scale, n)
@@ -109,10 +110,10 @@ func (l *levels) obstacles() []canvas.Obstacle {
 // gaps fills what lies between a stack and the levels over it; the stack is drawn over both.
 func (l *levels) gaps(c *canvas.Canvas, a canvas.Area) {
 	if l.device != nil {
-		l.device.area(c, a, outsideGap)
+		l.device.fillHigh(c, a, outsideGap)
 	}
 	if l.reserved != nil {
-		l.reserved.area(c, a, cacheGap)
+		l.reserved.fillHigh(c, a, cacheGap)
 	}
 }
 
@@ -126,7 +127,7 @@ func (s *scene) gapEntries(l *levels, top int64) (out canvas.Entries) {
 		outside := s.track.Tensors.Outside
 		out.Add(outside != nil && seen(outside.Peak), "outside PyTorch", canvas.Swatch(outsideGap))
 	case l.device != nil && s.view.stack != "kind":
-		gap := l.device.high - s.stack.columns(s.scale, l.device.Columns()).high
+		gap := l.device.high - s.stack.toColumns(s.scale, l.device.Columns()).high
 		out.Add(seen(gap), "static memory and arrays", canvas.Swatch(outsideGap))
 	}
 	return out
@@ -135,7 +136,7 @@ func (s *scene) gapEntries(l *levels, top int64) (out canvas.Entries) {
 // lineEntries name the lines of a panel.
 func (s *scene) lineEntries(l *levels) (out canvas.Entries) {
 	for _, line := range l.lines {
-		look := look(line.kind)
+		look := lookOf(line.kind)
 		label, pen := look.label, look.pen
 		if line.kind == align.LevelDevice {
 			pen = pen.Wide(1.8)
@@ -162,18 +163,6 @@ const (
 	oneCross  = 1
 	oneNumber = 4
 )
-
-// crossPen draws the crosses of what failed.
-var crossPen = canvas.Pen{Width: 1.4, Color: failed}
-
-// crossSample is a sample of a legend: a cross, so many points of the layout right of the middle.
-func crossSample(right float64) canvas.Sample {
-	return func(c *canvas.Canvas, r canvas.Rect) {
-		at := r.Mid()
-		at.X += c.Pt(right)
-		c.Cross(crossPen, at, c.Pt(3))
-	}
-}
 
 // failedEntries name the crosses, and the numbers under them where there are any.
 func (s *scene) failedEntries(c *canvas.Canvas, calls []*align.FailedAlloc) (out canvas.Entries) {
@@ -207,8 +196,5 @@ func failedCall(calls []align.FailedAlloc) string {
 		}
 		name = calls[i].Call
 	}
-	if name == "" {
-		return several
-	}
-	return clean(name)
+	return clean(cmp.Or(name, several))
 }

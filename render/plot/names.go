@@ -67,12 +67,12 @@ func (n *names) numbered(index int) string { return fmt.Sprintf("%s %d", n.word,
 // in says where something is that has an iteration, below 0 for none, and a phase, or a range outside iterations; empty
 // where it has neither.
 func (n *names) in(iteration int, phase, outer string) string {
-	if it := n.track.IterationAt(iteration); it != nil && phase != "" {
+	switch it := n.track.IterationAt(iteration); {
+	case it != nil && phase != "":
 		return "in " + n.named(it) + ", phase " + short(phase)
-	} else if it != nil {
+	case it != nil:
 		return "in " + n.named(it)
-	}
-	if outer != "" {
+	case outer != "":
 		return "in range " + short(outer)
 	}
 	return ""
@@ -85,7 +85,7 @@ func (n *names) where(t int64) string {
 	if i >= 0 && t < its[i].End {
 		return n.in(i, n.innermost(&its[i], t), "")
 	}
-	if s := n.in(-1, "", n.outer(t)); s != "" {
+	if s := n.in(-1, "", n.outerRange(t)); s != "" {
 		return s
 	}
 	switch {
@@ -99,8 +99,8 @@ func (n *names) where(t int64) string {
 	return fmt.Sprintf("between %s and %d", n.named(&its[i]), its[i+1].Index)
 }
 
-// outer is the range outside iterations that holds a time: of several the one that began last.
-func (n *names) outer(t int64) string {
+// outerRange is the range outside iterations that holds a time: of several the one that began last.
+func (n *names) outerRange(t int64) string {
 	name, start := "", int64(0)
 	for i := range n.track.Ranges {
 		r := &n.track.Ranges[i]
@@ -114,21 +114,21 @@ func (n *names) outer(t int64) string {
 // innermost is the deepest phase of an iteration that holds a time: one of its calls, or, between them, the stretch from
 // the first to the last of them. It is empty for none.
 func (n *names) innermost(it *align.Iteration, t int64) string {
-	deepest, depth := "", 0
-	for _, s := range n.spans[n.place[it]] {
+	if path := deepest(n.spans[n.place[it]], t); path != "" {
+		return path
+	}
+	return deepest(phasesOf(it), t)
+}
+
+// deepest is the path of the deepest of spans that hold a time; empty for none.
+func deepest(spans []*align.Span, t int64) string {
+	path, depth := "", 0
+	for _, s := range spans {
 		if s.Start <= t && t < s.End && s.Depth > depth {
-			deepest, depth = s.Path, s.Depth
+			path, depth = s.Path, s.Depth
 		}
 	}
-	if depth > 0 {
-		return deepest
-	}
-	for _, s := range phasesOf(it) {
-		if s.Start <= t && t < s.End && s.Depth > depth {
-			deepest, depth = s.Path, s.Depth
-		}
-	}
-	return deepest
+	return path
 }
 
 // spansOf are the calls of the phases of an iteration, or its phases where the calls are not known.

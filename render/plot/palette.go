@@ -2,6 +2,7 @@ package plot
 
 import (
 	"image/color"
+	"slices"
 	"strings"
 
 	"nsysmem/align"
@@ -45,17 +46,14 @@ type picker struct {
 
 // pick takes the next colour that is not used, or the next at all when each is.
 func (p *picker) pick() color.RGBA {
-	for range cycle {
+	for tried := 0; ; tried++ {
 		c := cycle[p.next%len(cycle)]
 		p.next++
-		if !p.used[c] {
+		if !p.used[c] || tried == len(cycle) {
 			p.used[c] = true
 			return c
 		}
 	}
-	c := cycle[p.next%len(cycle)]
-	p.next++
-	return c
 }
 
 // A palette gives each phase path of a track its colour. It follows from the track alone, never from what part of it a
@@ -105,10 +103,8 @@ func (p *palette) pickOuter(paths []string, colors *picker) {
 			p.colors[path], colors.used[c] = c, true
 		}
 	}
-	known := false
 	for _, path := range paths {
 		if path == align.OtherPhase {
-			known = true
 			continue
 		}
 		p.order = append(p.order, path)
@@ -119,7 +115,7 @@ func (p *palette) pickOuter(paths []string, colors *picker) {
 	}
 	p.colors[align.OtherPhase] = other
 	p.top[align.OtherPhase] = align.OtherPhase
-	if known {
+	if slices.Contains(paths, align.OtherPhase) {
 		p.order = append(p.order, align.OtherPhase)
 	}
 }

@@ -27,3 +27,18 @@ func drawPanels(c *canvas.Canvas, panels []panel, places []canvas.Rect) {
 		p.draw(c, places[i])
 	}
 }
+
+// axisMark is the width that a mark of an axis of time has to itself, in points of the layout.
+const axisMark = 65
+
+// crossPen draws the crosses of what failed.
+var crossPen = canvas.Pen{Width: 1.4, Color: failed}
+
+// crossSample is a sample of a legend: a cross, so many points of the layout right of the middle.
+func crossSample(right float64) canvas.Sample {
+	return func(c *canvas.Canvas, r canvas.Rect) {
+		at := r.Mid()
+		at.X += c.Pt(right)
+		c.Cross(crossPen, at, c.Pt(3))
+	}
+}

@@ -112,7 +112,7 @@ func (v *view) pickIterations(rep *findings.Report, track *align.Track, want *[2
 	case want == nil:
 		return nil
 	case len(v.its) > 0:
-		if v.missing = missing(*want, v.its); v.missing != "" {
+		if v.missing = missingText(*want, v.its); v.missing != "" {
 			v.doubts = append(v.doubts, findings.Warning{PID: track.PID, Code: "iterations_missing",
 				Text: fmt.Sprintf("--iterations %d-%d: there is no %s; shown: %s", want[0], want[1], v.missing, list(indexes(v.its)))})
 		}

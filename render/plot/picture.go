@@ -7,10 +7,10 @@ import (
 // captionShare is how much of the picture's height its caption may take; a little more rather than lose its end.
 const captionShare = 0.2
 
-// draw draws everything: title, caption and legends over the panels.
-func (s *scene) draw(c *canvas.Canvas) {
+// drawPicture draws everything: title, caption and legends over the panels.
+func (s *scene) drawPicture(c *canvas.Canvas) {
 	page := canvas.NewPage(c)
-	page.Title(s.title(), s.subtitle())
+	page.Title(s.pictureTitle(), s.subtitle())
 	page.Skip(4)
 	room := page.Rows(captionShare)
 	if s.track.Theory != nil {
@@ -20,12 +20,12 @@ func (s *scene) draw(c *canvas.Canvas) {
 	page.Skip(6)
 	if s.memory != nil {
 		head, _ := s.stackLegend()
-		page.Legend(head, s.memory.entries(s.stack), 2, 6)
+		page.Legend(head, s.memory.mapEntries(s.stack), 2, 6)
 		(&segmentsPanel{segmentMap: s.memory, stack: s.stack}).draw(c, page.Left)
 		return
 	}
 	s.legends(page)
-	s.panels(c, page.Left)
+	s.drawParts(c, page.Left)
 }
 
 // legends writes what the colours of phases, and those of what is stacked, stand for.
@@ -62,8 +62,8 @@ const (
 	aboveGap      = 4
 )
 
-// panels shares the rest of the picture out: the timeline over the iterations and the enlarged one.
-func (s *scene) panels(c *canvas.Canvas, r canvas.Rect) {
+// drawParts shares the rest of the picture out: the timeline over the iterations and the enlarged one.
+func (s *scene) drawParts(c *canvas.Canvas, r canvas.Rect) {
 	v := s.view
 	if v.timeline {
 		upper := r

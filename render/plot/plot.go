@@ -35,7 +35,7 @@ func Write(w io.Writer, format string, rep *findings.Report, track *align.Track,
 	if err != nil {
 		return nil, err
 	}
-	warnings, err = write(w, format, o, s.draw)
+	warnings, err = write(w, format, o, s.drawPicture)
 	return append(view.doubts[:len(view.doubts):len(view.doubts)], warnings...), err
 }
 

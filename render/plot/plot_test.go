@@ -490,7 +490,7 @@ func TestBars(t *testing.T) {
 		its = append(its, &s.track.Iterations[i])
 	}
 	its[57].Memory.Peak = 1 << 40
-	bs := (&view{}).bars(its, 30)
+	bs := (&view{}).barsOf(its, 30)
 	if len(bs) > 30 {
 		t.Fatalf("%d columns of 30", len(bs))
 	}

@@ -99,7 +99,7 @@ func (p *runBars) draw(c *canvas.Canvas, r canvas.Rect) {
 		x := left + slot*(canvas.Length(i)+0.5)
 		highest(group).draw(c, a, x, half)
 		if i%every == 0 {
-			labels.write(c, group[0].Label, x, a.Y0)
+			labels.writeLabel(c, group[0].Label, x, a.Y0)
 		}
 	}
 }
@@ -110,8 +110,8 @@ type runLabels struct {
 	room   canvas.Length // of one, along its text
 }
 
-// write writes a label under a bar at x.
-func (l runLabels) write(c *canvas.Canvas, s string, x, y canvas.Length) {
+// writeLabel writes a label under a bar at x.
+func (l runLabels) writeLabel(c *canvas.Canvas, s string, x, y canvas.Length) {
 	s = c.Fit(s, canvas.Small, l.room)
 	if l.turned {
 		c.Turned(s, x+c.Pt(3), y-c.Pt(4)-c.Width(s, canvas.Small)/2, canvas.Small)

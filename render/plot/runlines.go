@@ -30,8 +30,8 @@ func newRunLines(r *Runs) *runLines {
 	return p
 }
 
-// middle names the middle line of levels that have a range, so that nobody looks for a mean where the lower of two is drawn.
-func (p *runLines) middle() string {
+// middleName names the middle line of levels that have a range, so that nobody looks for a mean where the lower of two is drawn.
+func (p *runLines) middleName() string {
 	even, most := false, 0
 	for _, l := range p.Lines {
 		for _, pt := range l.Points {
@@ -48,23 +48,23 @@ func (p *runLines) middle() string {
 	return "median (of an even number the lower middle one)"
 }
 
-// pen is that of the i-th line.
-func (p *runLines) pen(i int) canvas.Pen { return runPens[i%len(runPens)].Wide(1.6) }
+// linePen is that of the i-th line.
+func (p *runLines) linePen(i int) canvas.Pen { return runPens[i%len(runPens)].Wide(1.6) }
 
 // heading says of which levels the lines and bands are.
 func (p *runLines) heading() canvas.Heading {
 	h := canvas.Heading{Title: "Highest level of each iteration"}
 	if p.band {
-		h.Title += ": " + p.middle() + ", and range over " + p.Over
+		h.Title += ": " + p.middleName() + ", and range over " + p.Over
 	}
 	for i, l := range p.Lines {
-		h.Entries.Add(true, l.Label, canvas.LineSample(p.pen(i)))
+		h.Entries.Add(true, l.Label, canvas.LineSample(p.linePen(i)))
 	}
 	return h
 }
 
-// x is where an iteration lies: a single one in the middle, and none on the frame.
-func (p *runLines) x(c *canvas.Canvas, a canvas.Area, iteration int64) canvas.Length {
+// xOf is where an iteration lies: a single one in the middle, and none on the frame.
+func (p *runLines) xOf(c *canvas.Canvas, a canvas.Area, iteration int64) canvas.Length {
 	if p.last == p.first {
 		return a.Mid().X
 	}
@@ -83,22 +83,22 @@ func (p *runLines) draw(c *canvas.Canvas, r canvas.Rect) {
 	a.X0 += c.ByteAxisWidth(a)
 	c.ByteAxis(a)
 	c.Frame(a)
-	p.axis(c, a)
+	p.countAxis(c, a)
 
 	lines := make([][]RunPoint, len(p.Lines))
 	for i, l := range p.Lines {
 		lines[i] = thinRun(l.Points, p.first, p.last, max(int(a.W()/max(c.Pixel, 0.1)), 1))
 		if p.band {
-			top := p.path(c, a, lines[i], func(pt *RunPoint) int64 { return pt.High })
-			bottom := p.path(c, a, lines[i], func(pt *RunPoint) int64 { return pt.Low })
+			top := p.linePath(c, a, lines[i], func(pt *RunPoint) int64 { return pt.High })
+			bottom := p.linePath(c, a, lines[i], func(pt *RunPoint) int64 { return pt.Low })
 			slices.Reverse(bottom)
-			look := p.pen(i).Color
+			look := p.linePen(i).Color
 			c.Polygon(color.NRGBA{look.R, look.G, look.B, 0x48}, append(top, bottom...)) // one may lie over another
 		}
 	}
 	const dotted = 60 // points up to which each has a dot
 	for i, points := range lines {
-		path, pen := p.path(c, a, points, func(pt *RunPoint) int64 { return pt.Mid }), p.pen(i)
+		path, pen := p.linePath(c, a, points, func(pt *RunPoint) int64 { return pt.Mid }), p.linePen(i)
 		c.Line(pen, path...)
 		if len(path) <= dotted {
 			for _, pt := range path {
@@ -108,23 +108,23 @@ func (p *runLines) draw(c *canvas.Canvas, r canvas.Rect) {
 	}
 }
 
-// axis numbers the iterations.
-func (p *runLines) axis(c *canvas.Canvas, a canvas.Area) {
+// countAxis numbers the iterations.
+func (p *runLines) countAxis(c *canvas.Canvas, a canvas.Area) {
 	const mark = 40 // points of the layout that a number has to itself
 	step := int64(canvas.NiceStep(float64(max(p.last-p.first, 1)), max(int(a.W()/c.Pt(mark)), 2)))
 	for it := (p.first + step - 1) / step * step; it <= p.last; it += step {
-		x := p.x(c, a, it)
+		x := p.xOf(c, a, it)
 		c.Mark(a, x)
 		c.Count(a, strconv.FormatInt(it, 10), x)
 	}
 	c.AxisTitle(a, "iteration")
 }
 
-// path is a level of points as a line.
-func (p *runLines) path(c *canvas.Canvas, a canvas.Area, points []RunPoint, level func(*RunPoint) int64) []canvas.Point {
+// linePath is a level of points as a line.
+func (p *runLines) linePath(c *canvas.Canvas, a canvas.Area, points []RunPoint, level func(*RunPoint) int64) []canvas.Point {
 	path := make([]canvas.Point, len(points))
 	for i := range points {
-		path[i] = canvas.Point{X: p.x(c, a, points[i].Iteration), Y: a.Y(level(&points[i]))}
+		path[i] = canvas.Point{X: p.xOf(c, a, points[i].Iteration), Y: a.Y(level(&points[i]))}
 	}
 	return path
 }

@@ -110,7 +110,7 @@ func TestMissing(t *testing.T) {
 				in = append(in, it)
 			}
 		}
-		if got := missing(c, in); got != want {
+		if got := missingText(c, in); got != want {
 			t.Errorf("%v: %q is missing, want %q", c, got, want)
 		}
 	}
@@ -373,7 +373,7 @@ func TestTakers(t *testing.T) {
 		{[]tensor.Taker{took("cudaMalloc", 0, "forward", 90), took("cudaMalloc", 1, "", 90), took("cudaMalloc", -1, "init", 9)}, ", most by cudaMalloc: 90 B in step 0, phase forward, 90 B in step 1."},
 		{[]tensor.Taker{took("cudaMalloc", 0, "forward", 90), took("cuMemCreate", -1, "init", 90)}, ", most: 90 B by cudaMalloc in step 0, phase forward, 90 B by cuMemCreate in range init."},
 	} {
-		if got := n.outside(&tensor.Outside{Bytes: 180, Peak: 180, Takers: c.takers}); got != "Outside PyTorch: 180 B"+c.want {
+		if got := n.outsideText(&tensor.Outside{Bytes: 180, Peak: 180, Takers: c.takers}); got != "Outside PyTorch: 180 B"+c.want {
 			t.Errorf("%v: %q, want %q", c.takers, got, c.want)
 		}
 	}

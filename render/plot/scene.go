@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
@@ -38,7 +39,7 @@ func newScene(rep *findings.Report, track *align.Track, v *view, curves [][]alig
 	if v.timeline && !v.fixed {
 		v.shrink(track, s.time)
 	}
-	s.scale = v.scale()
+	s.scale = v.timeScale()
 	s.stack = newStack(track, s.palette, v)
 	if v.segments {
 		s.memory = newSegmentMap(track.Tensors, v.o, s.stack)
@@ -61,10 +62,8 @@ func appendCurves(before, next []align.Curve) []align.Curve {
 
 // curveOf is the curve of a kind; nil where there is none.
 func curveOf(curves []align.Curve, kind align.LevelKind) *align.Curve {
-	for i := range curves {
-		if curves[i].Kind == kind {
-			return &curves[i]
-		}
+	if i := slices.IndexFunc(curves, func(c align.Curve) bool { return c.Kind == kind }); i >= 0 {
+		return &curves[i]
 	}
 	return nil
 }
@@ -74,17 +73,9 @@ func (s *scene) bornIn() bool { return s.stack != nil && s.view.stack == "phase"
 
 // inferred says that the phases in view, or the iterations, were found in the GPU work.
 func (s *scene) inferred() bool {
-	if len(s.view.its) > 0 && s.track.IterationsFrom.Inferred() {
-		return true
-	}
-	for _, it := range s.view.its {
-		for i := range it.Phases {
-			if it.Phases[i].Inferred {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.view.its, func(it *align.Iteration) bool {
+		return s.track.IterationsFrom.Inferred() || slices.ContainsFunc(it.Phases, func(ph align.Phase) bool { return ph.Inferred })
+	})
 }
 
 // failedInView are the allocating calls that failed in the time of the timeline.

@@ -167,12 +167,11 @@ func (m *segmentMap) caption(n *names, conf string) []string {
 	if w := n.where(m.at); w != "" {
 		when += ", " + w
 	}
+	head := "At "
 	if m.what != "" {
-		when = upper(m.what) + ": " + when
-	} else {
-		when = "At " + when
+		head = upper(m.what) + ": "
 	}
-	out := []string{sentence(when), m.heldText()}
+	out := []string{sentence(head + when), m.heldText()}
 	if m.failure != nil {
 		out = append(out, failureText(m.failure))
 	}

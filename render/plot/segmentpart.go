@@ -31,8 +31,8 @@ type poolScale struct {
 	perByte float64
 }
 
-// at is where a byte of the row lies.
-func (s poolScale) at(bytes int64) canvas.Length {
+// xAt is where a byte of the row lies.
+func (s poolScale) xAt(bytes int64) canvas.Length {
 	return s.x0 + canvas.Length(float64(bytes)*s.perByte)
 }
 
@@ -48,15 +48,15 @@ func (p *segmentsPanel) chunks(to []chunk, pt part, at int64) []chunk {
 		b := &pt.seg.Blocks[i]
 		from := int64(b.Addr - pt.seg.Addr)
 		if from+b.Size > pt.from && from < pt.to {
-			to = append(to, chunk{canvas.Piece{Key: p.key(b), Start: at + max(from, pt.from) - pt.from,
+			to = append(to, chunk{canvas.Piece{Key: p.keyOf(b), Start: at + max(from, pt.from) - pt.from,
 				End: at + min(from+b.Size, pt.to) - pt.from}, b})
 		}
 	}
 	return to
 }
 
-// key is the layer of a block; after the layers come free, pending, and live ones of which nothing is known.
-func (p *segmentsPanel) key(b *tensor.MapBlock) int {
+// keyOf is the layer of a block; after the layers come free, pending, and live ones of which nothing is known.
+func (p *segmentsPanel) keyOf(b *tensor.MapBlock) int {
 	switch k, ok := p.stack.layerOf(b.Block); {
 	case b.State == tensor.BlockFree:
 		return len(p.stack.layers)
@@ -68,8 +68,8 @@ func (p *segmentsPanel) key(b *tensor.MapBlock) int {
 	return len(p.stack.layers) + 2
 }
 
-// look is the ground of a key, and the name of its blocks.
-func (p *segmentsPanel) look(key int) layer {
+// keyLook is the ground of a key, and the name of its blocks.
+func (p *segmentsPanel) keyLook(key int) layer {
 	switch layers := p.stack.layers; {
 	case key < len(layers):
 		return layers[key]
@@ -89,13 +89,13 @@ func (p *segmentsPanel) paint(c *canvas.Canvas, list []chunk, size int64, r canv
 		pieces[i] = list[i].Piece
 	}
 	whole := func(key int, r canvas.Rect) {
-		c.Fill(p.look(key).color, r)
+		c.Fill(p.keyLook(key).color, r)
 		if key == free {
 			c.Hatch(freeHatch, r)
 		}
 	}
 	shared := func(key int, r canvas.Rect) {
-		look := p.look(key).color
+		look := p.keyLook(key).color
 		if key == free { // too narrow for hatching
 			look = cacheGap
 		}
@@ -115,11 +115,11 @@ func (p *segmentsPanel) narrowRow(c *canvas.Canvas, row shelf, s poolScale, y0, 
 		}
 		size += pt.to - pt.from
 	}
-	r := canvas.Rect{X0: s.x0, Y0: y0, X1: s.at(size), Y1: y1}
+	r := canvas.Rect{X0: s.x0, Y0: y0, X1: s.xAt(size), Y1: y1}
 	p.paint(c, list, size, r)
 	c.Outline(segmentPen, r)
 	if mark >= 0 {
-		r.X0 = s.at(mark)
+		r.X0 = s.xAt(mark)
 		r.X1 = r.X0 + max(canvas.Length(float64(p.largest.Size)*s.perByte), c.Pt(1.5))
 		c.Outline(largestPen, r)
 	}
@@ -128,25 +128,25 @@ func (p *segmentsPanel) narrowRow(c *canvas.Canvas, row shelf, s poolScale, y0, 
 // thinnestPart is the width of a part, in pixels, below which it has no border.
 const thinnestPart = 3
 
-// part draws a part of a segment between y0 and y1 from the start of its scale on; it returns 1 where it is too narrow for
+// drawPart draws a part of a segment between y0 and y1 from the start of its scale on; it returns 1 where it is too narrow for
 // a border.
 //
 //  1. The colours of its blocks.
 //  2. Borders and names of blocks that are wide enough, and the mark of the largest free block.
 //  3. The segment's own size and place.
-func (p *segmentsPanel) part(c *canvas.Canvas, pt part, s poolScale, y0, y1 canvas.Length) (thin int) {
-	r := canvas.Rect{X0: s.x0, Y0: y0, X1: s.at(pt.to - pt.from), Y1: y1}
+func (p *segmentsPanel) drawPart(c *canvas.Canvas, pt part, s poolScale, y0, y1 canvas.Length) (thin int) {
+	r := canvas.Rect{X0: s.x0, Y0: y0, X1: s.xAt(pt.to - pt.from), Y1: y1}
 	list := p.chunks(nil, pt, 0)
 	p.paint(c, list, pt.to-pt.from, r)
 	if r.W() < thinnestPart*c.Pixel {
 		return 1
 	}
 	for _, ch := range list {
-		p.block(c, ch, canvas.Rect{X0: s.at(ch.Start), Y0: y0, X1: s.at(ch.End), Y1: y1}, pt.from+ch.End < pt.to)
+		p.drawBlock(c, ch, canvas.Rect{X0: s.xAt(ch.Start), Y0: y0, X1: s.xAt(ch.End), Y1: y1}, pt.from+ch.End < pt.to)
 	}
 	c.Outline(segmentPen, r)
 	if off, ok := pt.holds(&p.largest); ok && off < pt.to && off+p.largest.Size > pt.from {
-		c.Outline(largestPen, canvas.Rect{X0: max(s.at(off-pt.from), r.X0), Y0: y0, X1: min(s.at(off+p.largest.Size-pt.from), r.X1), Y1: y1})
+		c.Outline(largestPen, canvas.Rect{X0: max(s.xAt(off-pt.from), r.X0), Y0: y0, X1: min(s.xAt(off+p.largest.Size-pt.from), r.X1), Y1: y1})
 	}
 	p.partLabel(c, pt, r)
 	return 0
@@ -158,8 +158,8 @@ const (
 	lowBlock    = 9   // no name
 )
 
-// block draws the border of a block towards the next, if there is one, and its name and size where they fit.
-func (p *segmentsPanel) block(c *canvas.Canvas, ch chunk, r canvas.Rect, next bool) {
+// drawBlock draws the border of a block towards the next, if there is one, and its name and size where they fit.
+func (p *segmentsPanel) drawBlock(c *canvas.Canvas, ch chunk, r canvas.Rect, next bool) {
 	if r.W() < c.Pt(narrowBlock) {
 		return
 	}
@@ -174,7 +174,7 @@ func (p *segmentsPanel) block(c *canvas.Canvas, ch chunk, r canvas.Rect, next bo
 	if r.H() < c.Pt(lowBlock) {
 		return
 	}
-	look, size := p.look(ch.Key), wording.Bytes(ch.block.Size)
+	look, size := p.keyLook(ch.Key), wording.Bytes(ch.block.Size)
 	st, mid := canvas.Tiny.In(canvas.Readable(look.color)).Centred(), r.Mid()
 	for _, s := range []string{look.name + " " + size, size} {
 		w := c.Width(s, st)

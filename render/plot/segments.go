@@ -2,14 +2,15 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 
 	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/plot/internal/canvas"
 )
 
-// entries name the colours of the map.
-func (m *segmentMap) entries(s *stack) (out canvas.Entries) {
+// mapEntries name the colours of the map.
+func (m *segmentMap) mapEntries(s *stack) (out canvas.Entries) {
 	for k, l := range s.layers {
 		out.Add(m.layers[k], l.name, canvas.Swatch(l.color))
 	}
@@ -114,13 +115,7 @@ func (p *segmentsPanel) pools() []*pool {
 		}
 		pl.segs = append(pl.segs, s)
 	}
-	var out []*pool
-	for _, pl := range []*pool{large, small} {
-		if len(pl.segs) > 0 {
-			out = append(out, pl)
-		}
-	}
-	return out
+	return slices.DeleteFunc([]*pool{large, small}, func(pl *pool) bool { return len(pl.segs) == 0 })
 }
 
 // layOut shares so many rows of a width out between pools, and finds their scales.
@@ -175,7 +170,7 @@ func (p *segmentsPanel) drawPool(c *canvas.Canvas, pl *pool, r *canvas.Rect, bar
 		} else {
 			for _, pt := range row.parts {
 				scale.x0 = r.X0 + pt.x
-				thin += p.part(c, pt, scale, r.Y1-bar, r.Y1)
+				thin += p.drawPart(c, pt, scale, r.Y1-bar, r.Y1)
 			}
 		}
 		r.Y1 -= bar + c.Pt(rowSpace)
@@ -193,7 +188,7 @@ func ruler(c *canvas.Canvas, s poolScale, x1, y canvas.Length) {
 	for size < most && float64(size)*1.5 < want {
 		size <<= 1
 	}
-	end, st, pen := s.at(size), canvas.Small.In(canvas.Faint), canvas.Pen{Width: 0.8, Color: canvas.Faint}
+	end, st, pen := s.xAt(size), canvas.Small.In(canvas.Faint), canvas.Pen{Width: 0.8, Color: canvas.Faint}
 	label := wording.Bytes(size)
 	if end+c.Width(label, st) > x1 {
 		return
@@ -211,7 +206,7 @@ func (p *segmentsPanel) requestBar(c *canvas.Canvas, s poolScale, r canvas.Rect)
 	request := p.failure.Request
 	label := "the request that failed, " + wording.Bytes(request) + ", at the same scale"
 	box := r
-	if box.X1 = s.at(request); box.X1 > r.X1 {
+	if box.X1 = s.xAt(request); box.X1 > r.X1 {
 		label += fmt.Sprintf(": %.1f rows long, of which one is drawn", float64(box.W()/r.W()))
 		box.X1 = r.X1
 	}

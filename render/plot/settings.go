@@ -77,14 +77,14 @@ func (p *settingsPanel) heading() canvas.Heading {
 
 // draw draws the panel in r: what tensors held, the settings' lines over it, and where they stop; then lanes and axis.
 func (p *settingsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
-	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Lanes: p.lanes.height(c), Right: 4, Least: 20})
+	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Lanes: p.lanes.roomBelow(c), Right: 4, Least: 20})
 	a.Scale, a.High = p.scale, p.top+p.top/12
-	margin := max(c.ByteAxisWidth(a), p.lanes.labels(c, sharesName))
+	margin := max(c.ByteAxisWidth(a), p.lanes.nameRoom(c, sharesName))
 	a.X0 += margin
 	n := c.Across(a.W())
 
-	allocated := newStairs(p.allocated(), p.scale, n)
-	allocated.ground(c, a, under)
+	allocated := newStairs(p.heldCurve(), p.scale, n)
+	allocated.fillLow(c, a, under)
 	c.ByteAxis(a)
 	c.Frame(a)
 	allocated.draw(c, a, canvas.Pen{Width: 0.6, Color: canvas.Edge})
@@ -96,7 +96,7 @@ func (p *settingsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 		if k == 0 {
 			width = 1.7
 		}
-		newStairs(p.reserved(&p.wi.Settings[i]), p.scale, n).draw(c, a, settingPen(k, width))
+		newStairs(p.reservedCurve(&p.wi.Settings[i]), p.scale, n).draw(c, a, settingPen(k, width))
 	}
 	if p.card {
 		p.stops(c, a)
@@ -105,11 +105,11 @@ func (p *settingsPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 		c.Note("nothing is reserved", a.Rect)
 	}
 	p.lanes.draw(c, a, margin)
-	p.axis(c, a)
+	p.panelAxis(c, a)
 }
 
-// axis draws the axis, of time or of entries.
-func (p *settingsPanel) axis(c *canvas.Canvas, a canvas.Area) {
+// panelAxis draws the axis, of time or of entries.
+func (p *settingsPanel) panelAxis(c *canvas.Canvas, a canvas.Area) {
 	if !p.entries {
 		c.TimeAxis(a, p.scale.Axis(0, a.W(), c.Pt(axisMark)), "in the report")
 		return
@@ -127,29 +127,29 @@ func (p *settingsPanel) axis(c *canvas.Canvas, a canvas.Area) {
 	c.TimeAxis(a, axis, what)
 }
 
-// at is where an entry of the trace lies on the axis.
-func (p *settingsPanel) at(event int32) int64 {
+// placeOf is where an entry of the trace lies on the axis.
+func (p *settingsPanel) placeOf(event int32) int64 {
 	if p.entries {
 		return int64(max(event, 0))
 	}
 	return p.wi.TimeOf(event)
 }
 
-// reserved is the level of a setting as a curve.
-func (p *settingsPanel) reserved(s *whatif.Setting) *align.Curve {
+// reservedCurve is the level of a setting as a curve.
+func (p *settingsPanel) reservedCurve(s *whatif.Setting) *align.Curve {
 	c := &align.Curve{Kind: align.LevelReserved}
 	for _, pt := range s.Curve {
 		if pt.Event < 0 {
 			c.Before = pt.Reserved
 			continue
 		}
-		c.Points = append(c.Points, align.Point{Time: p.at(pt.Event), Low: pt.Reserved, High: pt.Reserved, Last: pt.Reserved})
+		c.Points = append(c.Points, align.Point{Time: p.placeOf(pt.Event), Low: pt.Reserved, High: pt.Reserved, Last: pt.Reserved})
 	}
 	return c
 }
 
-// allocated is what tensors held in the recorded run.
-func (p *settingsPanel) allocated() *align.Curve {
+// heldCurve is what tensors held in the recorded run.
+func (p *settingsPanel) heldCurve() *align.Curve {
 	r := p.wi.Replay
 	c := &align.Curve{Kind: align.LevelAllocated, Before: r.StartAllocated}
 	last := int64(math.MinInt64)
@@ -157,7 +157,7 @@ func (p *settingsPanel) allocated() *align.Curve {
 		s := &r.Steps[i]
 		if s.Allocated != last {
 			last = s.Allocated
-			c.Points = append(c.Points, align.Point{Time: p.at(s.Event), Low: last, High: last, Last: last})
+			c.Points = append(c.Points, align.Point{Time: p.placeOf(s.Event), Low: last, High: last, Last: last})
 		}
 	}
 	return c
@@ -181,9 +181,9 @@ func (p *settingsPanel) stops(c *canvas.Canvas, a canvas.Area) {
 		}
 		event := s.Limited.Failures[0].Moment.Event
 		low, high := around(s, event)
-		at := canvas.Point{X: a.X(p.at(event)), Y: a.Y(min(max(p.left, low), high))}
+		at := canvas.Point{X: a.X(p.placeOf(event)), Y: a.Y(min(max(p.left, low), high))}
 		text := "#" + strconv.Itoa(i+1)
-		if k := slices.IndexFunc(list, func(m stop) bool { return near(m.at, at, c.Pt(one)) }); k >= 0 {
+		if k := slices.IndexFunc(list, func(m stop) bool { return nearBoth(m.at, at, c.Pt(one)) }); k >= 0 {
 			list[k].text += ", " + text
 			continue
 		}
@@ -208,8 +208,8 @@ func (p *settingsPanel) stops(c *canvas.Canvas, a canvas.Area) {
 	}
 }
 
-// near says that two points are less than d apart both ways.
-func near(a, b canvas.Point, d canvas.Length) bool {
+// nearBoth says that two points are less than d apart both ways.
+func nearBoth(a, b canvas.Point, d canvas.Length) bool {
 	return max(a.X-b.X, b.X-a.X) < d && max(a.Y-b.Y, b.Y-a.Y) < d
 }
 

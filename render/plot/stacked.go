@@ -23,13 +23,13 @@ type stacked struct {
 	high   int64   // bytes; highest level in view
 }
 
-// columns brings the part of a stack that a scale shows to n columns.
+// toColumns brings the part of a stack that a scale shows to n columns.
 //
 //  1. The steps of the level say for each column where it is highest. These positions rise from left to right.
 //  2. A block counts in the columns whose position lies in its life: from one column on, to another. One pass over the
 //     blocks adds it at the one and takes it away at the other.
 //  3. Sums from left to right give each layer, sums over the layers its upper edge.
-func (s *stack) columns(scale canvas.Scale, n int) *stacked {
+func (s *stack) toColumns(scale canvas.Scale, n int) *stacked {
 	n = max(n, 1)
 	out := &stacked{layers: s.layers, cols: s.moments(scale, n), top: make([]int64, len(s.layers))}
 	for range s.layers {
@@ -120,17 +120,13 @@ func (s *stacked) peak() int {
 	return max(slices.IndexFunc(s.cols, func(c moment) bool { return c.high == s.high }), 0)
 }
 
-// edge is a level of each column as a line from the left.
-func (s *stacked) edge(a canvas.Area, level func(i int) int64) []canvas.Point {
-	return stepLine(a, len(s.cols), level)
-}
-
 // draw fills the layers, each from the axis to its upper edge, the uppermost first: neighbours that only share an edge
 // would show a seam.
 func (s *stacked) draw(c *canvas.Canvas, a canvas.Area) {
-	for k := len(s.layers) - 1; k >= 0; k-- {
+	n := len(s.cols)
+	for k, l := range slices.Backward(s.layers) {
 		if s.top[k] > 0 {
-			c.Polygon(s.layers[k].color, a.Under(s.edge(a, func(i int) int64 { return s.sums[k][i] })))
+			c.Polygon(l.color, a.Under(stepLine(a, n, func(i int) int64 { return s.sums[k][i] })))
 		}
 	}
 	if len(s.layers) == 0 {
@@ -138,7 +134,7 @@ func (s *stacked) draw(c *canvas.Canvas, a canvas.Area) {
 	}
 	top := s.sums[len(s.layers)-1]
 	if s.dense() {
-		c.Line(canvas.Pen{Width: 0.8, Color: canvas.Ink, Dashes: []float64{2, 1.5}}, s.edge(a, func(i int) int64 { return s.cols[i].low })...)
+		c.Line(canvas.Pen{Width: 0.8, Color: canvas.Ink, Dashes: []float64{2, 1.5}}, stepLine(a, n, func(i int) int64 { return s.cols[i].low })...)
 	}
-	c.Line(canvas.Pen{Width: 0.7, Color: canvas.Ink}, s.edge(a, func(i int) int64 { return top[i] })...)
+	c.Line(canvas.Pen{Width: 0.7, Color: canvas.Ink}, stepLine(a, n, func(i int) int64 { return top[i] })...)
 }

@@ -75,8 +75,8 @@ func (s *stairs) topColumn() int {
 	return max(slices.IndexFunc(s.columns, func(c column) bool { return c.any && c.high == s.high }), 0)
 }
 
-// top is where the highest level in view is first reached.
-func (s *stairs) top(a canvas.Area) canvas.Point {
+// topPoint is where the highest level in view is first reached.
+func (s *stairs) topPoint(a canvas.Area) canvas.Point {
 	return canvas.Point{X: a.Column(float64(s.topColumn())+0.5, len(s.columns)), Y: a.Y(s.high)}
 }
 
@@ -100,7 +100,7 @@ const bandTint = 0.62
 // draw draws the stairs into an area as a line; where they are dense, as the band from the lowest to the highest level.
 func (s *stairs) draw(c *canvas.Canvas, a canvas.Area, pen canvas.Pen) {
 	if s.dense() {
-		low, high := s.lowEdge(a), s.highEdge(a)
+		low, high := s.edges(a)
 		band := slices.Clone(low)
 		slices.Reverse(band)
 		c.Polygon(canvas.Mix(pen.Color, canvas.White, bandTint), append(slices.Clone(high), band...))
@@ -130,20 +130,11 @@ func (s *stairs) draw(c *canvas.Canvas, a canvas.Area, pen canvas.Pen) {
 	c.Line(pen, append(line, canvas.Point{X: a.X1, Y: y})...)
 }
 
-// lowEdge is the lowest level of each column, as a line from the left.
-func (s *stairs) lowEdge(a canvas.Area) []canvas.Point {
-	return stepLine(a, len(s.columns), func(i int) int64 {
-		low, _ := s.Span(i)
-		return low
-	})
-}
-
-// highEdge is the highest level of each column, as a line from the left.
-func (s *stairs) highEdge(a canvas.Area) []canvas.Point {
-	return stepLine(a, len(s.columns), func(i int) int64 {
-		_, high := s.Span(i)
-		return high
-	})
+// edges are the lowest and the highest level of each column, as lines from the left.
+func (s *stairs) edges(a canvas.Area) (low, high []canvas.Point) {
+	n := len(s.columns)
+	low = stepLine(a, n, func(i int) int64 { return min(s.columns[i].before, s.columns[i].low) })
+	return low, stepLine(a, n, func(i int) int64 { return max(s.columns[i].before, s.columns[i].high) })
 }
 
 // stepLine is a level of each of n columns as a line from the left, without points within a straight line.
@@ -161,12 +152,14 @@ func stepLine(a canvas.Area, n int, level func(i int) int64) []canvas.Point {
 	return pts
 }
 
-// ground fills the area under the lowest level of each column.
-func (s *stairs) ground(c *canvas.Canvas, a canvas.Area, look color.RGBA) {
-	c.Polygon(look, a.Under(s.lowEdge(a)))
+// fillLow fills the area under the lowest level of each column.
+func (s *stairs) fillLow(c *canvas.Canvas, a canvas.Area, look color.RGBA) {
+	low, _ := s.edges(a)
+	c.Polygon(look, a.Under(low))
 }
 
-// area fills the area under the highest level of each column.
-func (s *stairs) area(c *canvas.Canvas, a canvas.Area, look color.RGBA) {
-	c.Polygon(look, a.Under(s.highEdge(a)))
+// fillHigh fills the area under the highest level of each column.
+func (s *stairs) fillHigh(c *canvas.Canvas, a canvas.Area, look color.RGBA) {
+	_, high := s.edges(a)
+	c.Polygon(look, a.Under(high))
 }

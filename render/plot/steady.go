@@ -46,22 +46,22 @@ func newSteady(s *scene, c *canvas.Canvas, width, height canvas.Length) *steadyP
 	for p.rows > 1 && height-c.Pt(steadyHead+bandHeight*float64(p.rows)) < c.Pt(steadyLeast) { // a small picture shows fewer depths
 		p.rows--
 	}
-	p.title()
+	p.setTitle()
 	p.rangeOf(c.Across(width))
 	if s.stack != nil && !s.view.timeline { // else the timeline's legend has them
 		reserved := p.reserved
 		if s.view.level == "" {
 			reserved = nil
 		}
-		l := p.levels(c.Columns, reserved)
+		l := p.linesOver(c.Columns, reserved)
 		p.head.Entries = append(s.gapEntries(&l, max(l.highest(), 1)), s.lineEntries(&l)...)
 	}
-	p.head.Entries = append(p.head.Entries, p.narrow(c, width)...)
+	p.head.Entries = append(p.head.Entries, p.nestedEntries(c, width)...)
 	return p
 }
 
-// title makes the titles: which iteration, why this one, and how long it took.
-func (p *steadyPanel) title() {
+// setTitle makes the titles: which iteration, why this one, and how long it took.
+func (p *steadyPanel) setTitle() {
 	name, took := upper(p.named(p.it)), wording.Duration(p.it.End-p.it.Start)
 	if p.inferred() {
 		name += " (inferred)"
@@ -96,19 +96,19 @@ func (p *steadyPanel) rangeOf(n int) {
 	}
 }
 
-// levels are the lines over the tensors, in n columns.
-func (p *steadyPanel) levels(n int, reserved *align.Curve) levels {
+// linesOver are the lines over the tensors, in n columns.
+func (p *steadyPanel) linesOver(n int, reserved *align.Curve) levels {
 	var curves []align.Curve
 	for _, c := range []*align.Curve{p.device, reserved} {
 		if c != nil {
 			curves = append(curves, *c)
 		}
 	}
-	return p.scene.levels(curves, p.scale, n, func(*stairs) bool { return true })
+	return p.scene.levelLines(curves, p.scale, n, func(*stairs) bool { return true })
 }
 
-// narrow names nested phases whose bands are too narrow for their names.
-func (p *steadyPanel) narrow(c *canvas.Canvas, width canvas.Length) (out canvas.Entries) {
+// nestedEntries names nested phases whose bands are too narrow for their names.
+func (p *steadyPanel) nestedEntries(c *canvas.Canvas, width canvas.Length) (out canvas.Entries) {
 	fits := map[string]bool{}
 	for _, sp := range p.spans {
 		w := (width - c.Pt(steadyEdge)) * canvas.Length(p.scale.Frac(sp.End)-p.scale.Frac(sp.Start))
@@ -153,7 +153,7 @@ func (p *steadyPanel) draw(c *canvas.Canvas, r canvas.Rect) {
 
 	for d := 1; d <= p.rows; d++ {
 		y := a.Y0 - row*canvas.Length(d)
-		p.row(c, a, d, canvas.Rect{X0: a.X0, Y0: y, X1: a.X1, Y1: y + row})
+		p.phaseRow(c, a, d, canvas.Rect{X0: a.X0, Y0: y, X1: a.X1, Y1: y + row})
 	}
 	what := "from the start of " + p.named(p.it)
 	if p.depth > p.rows {
@@ -180,9 +180,9 @@ func (p *steadyPanel) deviceLevel(c *canvas.Canvas, a canvas.Area) {
 	if p.stack != nil {
 		width = edgeWidth
 	}
-	s.draw(c, a, look(s.kind).pen.Wide(width))
+	s.draw(c, a, lookOf(s.kind).pen.Wide(width))
 	if s.high > 0 {
-		c.Label(peakLabel(&p.it.Memory, s.flat()), s.top(a), a)
+		c.Label(peakLabel(&p.it.Memory, s.flat()), s.topPoint(a), a)
 	}
 }
 
@@ -212,14 +212,14 @@ func peakLabel(m *align.MemoryUse, flat bool) string {
 // is drawn as without a stack.
 func (p *steadyPanel) tensors(c *canvas.Canvas, a canvas.Area) {
 	n := c.Across(a.W())
-	l := p.levels(n, p.reserved)
+	l := p.linesOver(n, p.reserved)
 	if p.cut {
 		l.device = nil
 		if l.reserved != nil && l.reserved.low > a.High {
 			l.reserved = nil
 		}
 	}
-	stack := p.stack.columns(a.Scale, n)
+	stack := p.stack.toColumns(a.Scale, n)
 	l.gaps(c, a)
 	stack.draw(c, a)
 	c.ByteAxis(a)
@@ -229,7 +229,7 @@ func (p *steadyPanel) tensors(c *canvas.Canvas, a canvas.Area) {
 	}
 	for _, s := range []*stairs{l.device, l.reserved} {
 		if s != nil {
-			s.draw(c, a, look(s.kind).pen)
+			s.draw(c, a, lookOf(s.kind).pen)
 		}
 	}
 	if use := p.view.use(&p.it.Use); stack.high > 0 {
@@ -258,21 +258,21 @@ func (p *steadyPanel) bounds(c *canvas.Canvas, a canvas.Area) {
 	}
 }
 
-// row draws the phases of one depth in r, with their names where they fit.
-func (p *steadyPanel) row(c *canvas.Canvas, a canvas.Area, depth int, r canvas.Rect) {
+// phaseRow draws the phases of one depth in r, with their names where they fit.
+func (p *steadyPanel) phaseRow(c *canvas.Canvas, a canvas.Area, depth int, r canvas.Rect) {
 	var b band
 	for _, sp := range p.spans {
 		if sp.Depth == depth {
-			b.add(bandLook{sp.Path, p.palette.color(sp.Path), false}, sp.Start, sp.End)
+			b.addPiece(bandLook{sp.Path, p.palette.color(sp.Path), false}, sp.Start, sp.End)
 		}
 	}
 	edge := canvas.Pen{Width: 0.5, Color: canvas.White}
-	b.runs(a.Scale, r, c.Across(r.W()), func(_ int, l bandLook, r canvas.Rect) {
+	b.eachRun(a.Scale, r, c.Across(r.W()), func(_ int, l bandLook, r canvas.Rect) {
 		c.Fill(l.color, r)
 		if r.W() > c.Pt(3) {
 			c.Vertical(edge, r.X1, r.Y0, r.Y1)
 		}
-		l.write(c, p.palette.lastName(l.name), r, 3, 3.3)
+		l.writeName(c, p.palette.lastName(l.name), r, 3, 3.3)
 	})
 	c.Horizontal(edge, r.Y1, r.X0, r.X1)
 }

@@ -88,7 +88,7 @@ func TestStackIsTheAllocatedLevel(t *testing.T) {
 		stack := newStack(r.track, newPalette(r.track), &view{stack: by, from: r.rep.Source.Start, to: r.rep.Source.End})
 		ts := canvas.Linear(r.track.Iterations[0].Start, r.track.Iterations[3].End)
 		const n = 700
-		s := stack.columns(ts, n)
+		s := stack.toColumns(ts, n)
 		want := make([]int64, n)
 		level, at := ten.Replay.StartAllocated, 0
 		raise := func(to int) {
@@ -151,7 +151,7 @@ func TestStackByTime(t *testing.T) {
 		stack := newStack(track, newPalette(track), &view{stack: "category", to: 60})
 		n := 1 + rng.IntN(90)
 		ts := canvas.Linear(int64(round), 50)
-		s := stack.columns(ts, n)
+		s := stack.toColumns(ts, n)
 		live := func(b *tensor.Block, at int64, afterFrees bool) bool { // just after the allocations of a stamp, or its frees
 			born := b.Start == align.Never || b.Start <= at
 			dead := b.End != align.Never && (b.End < at || afterFrees && b.End == at)
@@ -206,7 +206,7 @@ func TestStackSpeed(t *testing.T) {
 	track := &align.Track{Tensors: ten}
 	stack := newStack(track, newPalette(track), &view{stack: "category", to: n * 10})
 	began := time.Now()
-	s := stack.columns(canvas.Linear(0, n*10), 1500)
+	s := stack.toColumns(canvas.Linear(0, n*10), 1500)
 	if d := time.Since(began); d > 5*time.Second {
 		t.Errorf("%d blocks took %v", n, d)
 	}

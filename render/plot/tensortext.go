@@ -17,7 +17,7 @@ func (t *captionText) tensorPeak(device *align.Level) string {
 		return ""
 	}
 	s := fmt.Sprintf("%stensors hold %s (allocated) %s; PyTorch reserves up to %s", t.peakHead(alloc.PeakAt), wording.Bytes(alloc.Peak),
-		t.when(alloc.PeakAt), wording.Bytes(reserved.Peak))
+		t.whenText(alloc.PeakAt), wording.Bytes(reserved.Peak))
 	if gap := reserved.Peak - alloc.Peak; gap > 0 {
 		s += fmt.Sprintf(", %s more", wording.Bytes(gap))
 	}
@@ -53,7 +53,7 @@ func (t *captionText) holders() string {
 		s += ": " + sharesText(shares, ten.Peak.Bytes) + "."
 	}
 	if out := ten.Outside; out != nil && t.view.level != "" {
-		s += " " + t.outside(out)
+		s += " " + t.outsideText(out)
 	}
 	return strings.TrimSpace(s)
 }
@@ -76,8 +76,8 @@ func sharesText(shares []tensor.Share, whole int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// outside says what the driver handed out to others than PyTorch's allocator.
-func (n *names) outside(out *tensor.Outside) string {
+// outsideText says what the driver handed out to others than PyTorch's allocator.
+func (n *names) outsideText(out *tensor.Outside) string {
 	if out.Peak == 0 {
 		return "No traced memory lies outside PyTorch."
 	}
@@ -97,11 +97,11 @@ func (n *names) outside(out *tensor.Outside) string {
 	case 1:
 		return s + ", most by " + takerCall(&takers[0]) + n.takerPlace(&takers[0]) + "."
 	}
-	return s + ", most" + n.takers(takers) + "."
+	return s + ", most" + n.takersText(takers) + "."
 }
 
-// takers says who took about as much each. What they have in common is said once.
-func (n *names) takers(takers []tensor.Taker) string {
+// takersText says who took about as much each. What they have in common is said once.
+func (n *names) takersText(takers []tensor.Taker) string {
 	first := &takers[0]
 	differs := func(f func(t *tensor.Taker) bool) bool {
 		return slices.ContainsFunc(takers, func(t tensor.Taker) bool { return f(&t) })
@@ -149,16 +149,16 @@ func (n *names) takerPlace(t *tensor.Taker) string {
 	return ""
 }
 
-// theory puts what the model needs by arithmetic beside what is measured.
-func (t *captionText) theory() string {
+// theoryText puts what the model needs by arithmetic beside what is measured.
+func (t *captionText) theoryText() string {
 	th := t.track.Theory
 	if th == nil {
 		return ""
 	}
 	measured := map[string]int64{}
 	if ten := t.track.Tensors; ten != nil {
-		for i := range ten.Categories {
-			measured[ten.Categories[i].Name] = ten.Categories[i].Max
+		for _, c := range ten.Categories {
+			measured[c.Name] = c.Max
 		}
 	}
 	part := func(name, category string, bytes int64) string {

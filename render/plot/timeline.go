@@ -8,11 +8,8 @@ import (
 	"nsysmem/render/plot/internal/canvas"
 )
 
-// axisMark is the width that a mark of the timeline's axis has to itself, in points of the layout.
-const axisMark = 65
-
 // A timeline is the panel of the levels over time, with the iterations and phases as lanes under them.
-type timeline struct {
+type timelinePanel struct {
 	*scene
 	levels
 	lanes    *lanes
@@ -23,9 +20,9 @@ type timeline struct {
 }
 
 // newTimeline prepares the panel for a width.
-func newTimeline(s *scene, c *canvas.Canvas, width canvas.Length) *timeline {
-	t := &timeline{scene: s, lanes: s.newLanes(), failed: s.failedInView()}
-	t.levels = t.lines(c, width)
+func newTimeline(s *scene, c *canvas.Canvas, width canvas.Length) *timelinePanel {
+	t := &timelinePanel{scene: s, lanes: s.newLanes(), failed: s.failedInView()}
+	t.levels = t.pickLines(c, width)
 	if total := s.track.DeviceTotal; t.device != nil && total > 0 && t.device.high >= total/2 {
 		t.capacity = total
 	}
@@ -40,17 +37,17 @@ func newTimeline(s *scene, c *canvas.Canvas, width canvas.Length) *timeline {
 	return t
 }
 
-// lines are those of the levels, without the one that is the top of the stack, and without empty ones.
-func (t *timeline) lines(c *canvas.Canvas, width canvas.Length) levels {
-	return t.scene.levels(t.time, t.scale, c.Across(width), func(s *stairs) bool {
+// pickLines are those of the levels, without the one that is the top of the stack, and without empty ones.
+func (t *timelinePanel) pickLines(c *canvas.Canvas, width canvas.Length) levels {
+	return t.scene.levelLines(t.time, t.scale, c.Across(width), func(s *stairs) bool {
 		return !(t.stack != nil && s.kind == t.view.level) && (s.kind == align.LevelDevice || s.high > 0)
 	})
 }
 
-// at is the panel with its lines at the width that they turn out to have.
-func (t *timeline) at(c *canvas.Canvas, width canvas.Length) *timeline {
+// atWidth is the panel with its lines at the width that they turn out to have.
+func (t *timelinePanel) atWidth(c *canvas.Canvas, width canvas.Length) *timelinePanel {
 	out := *t
-	out.levels = t.lines(c, width)
+	out.levels = t.pickLines(c, width)
 	out.top = t.top
 	return &out
 }
@@ -66,7 +63,7 @@ func (s *scene) timelineTitle() string {
 	return "Level over time: tensors, each the driver's own block"
 }
 
-func (t *timeline) heading() canvas.Heading { return t.head }
+func (t *timelinePanel) heading() canvas.Heading { return t.head }
 
 // draw draws the panel in r.
 //
@@ -74,8 +71,8 @@ func (t *timeline) heading() canvas.Heading { return t.head }
 //  2. Ground: the area under the device level, or the stack below the gaps; grid, bounds of the iterations.
 //  3. Lines, then marks: failed allocations, the peak.
 //  4. Lanes and axis.
-func (t *timeline) draw(c *canvas.Canvas, r canvas.Rect) {
-	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Lanes: t.lanes.height(c), Right: 4, Least: 20})
+func (t *timelinePanel) draw(c *canvas.Canvas, r canvas.Rect) {
+	a := c.Area(r, canvas.Inset{Below: c.AxisRoom(), Lanes: t.lanes.roomBelow(c), Right: 4, Least: 20})
 	a.Scale = t.scale
 	_, a.High = canvas.ByteRange(0, t.top, false)
 	a.High = c.RoomOver(a, t.top, 22)
@@ -84,17 +81,17 @@ func (t *timeline) draw(c *canvas.Canvas, r canvas.Rect) {
 	if t.crowded(c, a.W()-margin) {
 		name = sharesName
 	}
-	margin = max(margin, t.lanes.labels(c, name))
+	margin = max(margin, t.lanes.nameRoom(c, name))
 	a.X0 += margin
-	t = t.at(c, a.W())
+	t = t.atWidth(c, a.W())
 
 	var stack *stacked
 	if t.stack != nil {
-		stack = t.stack.columns(t.scale, c.Across(a.W()))
+		stack = t.stack.toColumns(t.scale, c.Across(a.W()))
 		t.gaps(c, a)
 		stack.draw(c, a)
 	} else if t.device != nil {
-		t.device.ground(c, a, under)
+		t.device.fillLow(c, a, under)
 	}
 	c.ByteAxis(a)
 	t.bounds(c, a)
@@ -113,11 +110,11 @@ func (t *timeline) draw(c *canvas.Canvas, r canvas.Rect) {
 	}
 
 	t.lanes.draw(c, a, margin)
-	t.axis(c, a)
+	t.bottomAxis(c, a)
 }
 
 // bounds draws where iterations begin and end, unless they are too many to be seen.
-func (t *timeline) bounds(c *canvas.Canvas, a canvas.Area) {
+func (t *timelinePanel) bounds(c *canvas.Canvas, a canvas.Area) {
 	const narrow, between = 7, 0.7 // points of the layout: of an iteration, between two lines
 	its := t.view.its
 	if len(its) == 0 || float64(a.W())/float64(len(its)) < float64(c.Pt(narrow)) {
@@ -137,7 +134,7 @@ func (t *timeline) bounds(c *canvas.Canvas, a canvas.Area) {
 
 // drawLines draws the levels, the device level last, over the others; but where nothing lies outside PyTorch, reserved and
 // device level are one line, and both are to be seen.
-func (t *timeline) drawLines(c *canvas.Canvas, a canvas.Area, stack *stacked) {
+func (t *timelinePanel) drawLines(c *canvas.Canvas, a canvas.Area, stack *stacked) {
 	if t.capacity > 0 {
 		c.Horizontal(cardPen, a.Y(t.capacity), a.X0, a.X1)
 	}
@@ -151,25 +148,25 @@ func (t *timeline) drawLines(c *canvas.Canvas, a canvas.Area, stack *stacked) {
 		if stack != nil && !s.dense() { // to be seen on dark layers too
 			s.draw(c, a, canvas.Pen{Width: 2.6, Color: canvas.White})
 		}
-		s.draw(c, a, look(s.kind).pen)
+		s.draw(c, a, lookOf(s.kind).pen)
 	}
 	if t.device != nil {
-		pen := look(t.device.kind).pen
+		pen := lookOf(t.device.kind).pen
 		if stack != nil && t.view.level == "" {
 			pen = pen.Wide(edgeWidth)
 		}
 		t.device.draw(c, a, pen)
 	}
 	if t.reserved != nil {
-		t.reserved.draw(c, a, look(t.reserved.kind).pen)
+		t.reserved.draw(c, a, lookOf(t.reserved.kind).pen)
 	}
 }
 
 // edgeWidth is that of the device level where it is the edge of a stack, in points of the layout.
 const edgeWidth = 0.8
 
-// axis draws the axis and says what it counts from.
-func (t *timeline) axis(c *canvas.Canvas, a canvas.Area) {
+// bottomAxis draws the axis and says what it counts from.
+func (t *timelinePanel) bottomAxis(c *canvas.Canvas, a canvas.Area) {
 	zero, what := t.zero(), "in the report"
 	if t.view.o.SinceFirst {
 		what = "since the first event in view, at " + wording.Seconds(zero)
@@ -189,7 +186,7 @@ type crossGroup struct {
 
 // failedMarks puts an x on the device level for each failed call, and under calls that follow each other closely how many
 // they are.
-func (t *timeline) failedMarks(c *canvas.Canvas, a canvas.Area) {
+func (t *timelinePanel) failedMarks(c *canvas.Canvas, a canvas.Area) {
 	counts := &crossCounts{canvas: c, area: a, right: -1e9}
 	var g crossGroup
 	for _, f := range t.failed {
@@ -199,7 +196,7 @@ func (t *timeline) failedMarks(c *canvas.Canvas, a canvas.Area) {
 			y = a.Y(high)
 		}
 		if g.n > 0 && x-g.last > c.Pt(oneNumber) {
-			counts.write(g)
+			counts.writeCount(g)
 			g = crossGroup{}
 		}
 		if g.n == 0 {
@@ -211,7 +208,7 @@ func (t *timeline) failedMarks(c *canvas.Canvas, a canvas.Area) {
 		g.last, g.low = x, min(g.low, y)
 		g.n++
 	}
-	counts.write(g)
+	counts.writeCount(g)
 }
 
 // crossCounts writes the numbers under crosses so that none hides the one before.
@@ -221,8 +218,8 @@ type crossCounts struct {
 	right, below canvas.Length // of the number written last: its right edge, its baseline
 }
 
-// write writes how many crosses a group has, under the lowest, or over it where there is no room.
-func (k *crossCounts) write(g crossGroup) {
+// writeCount writes how many crosses a group has, under the lowest, or over it where there is no room.
+func (k *crossCounts) writeCount(g crossGroup) {
 	const line = 9.5 // from one number to the next under it, in points of the layout
 	if g.n < 2 {
 		return
@@ -247,12 +244,12 @@ func (k *crossCounts) write(g crossGroup) {
 }
 
 // peakMark marks the highest device level in view with its value and place.
-func (t *timeline) peakMark(c *canvas.Canvas, a canvas.Area) {
+func (t *timelinePanel) peakMark(c *canvas.Canvas, a canvas.Area) {
 	s := t.device
 	if s.high <= 0 {
 		return
 	}
-	label, at := t.topLabel(align.LevelDevice, s.high, a, s.top(a))
+	label, at := t.topLabel(align.LevelDevice, s.high, a, s.topPoint(a))
 	if s.flat() && t.view.partial() {
 		label = "flat at " + wording.Bytes(s.high)
 	}
@@ -284,7 +281,7 @@ func (s *scene) topLabel(kind align.LevelKind, high int64, a canvas.Area, at can
 }
 
 // stackMark marks the highest level of the tensors in view, and the device level's.
-func (t *timeline) stackMark(c *canvas.Canvas, a canvas.Area, s *stacked) {
+func (t *timelinePanel) stackMark(c *canvas.Canvas, a canvas.Area, s *stacked) {
 	const clear = 16 // points of the layout
 	at := canvas.Point{X: a.Column(float64(s.peak())+0.5, len(s.cols)), Y: a.Y(s.high)}
 	labels := canvas.Labelling{Area: a, Lines: t.obstacles(), Taken: -1}

@@ -1,13 +1,14 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 
 	"nsysmem/internal/wording"
 )
 
-// title is the user's, or the report's name.
-func (s *scene) title() string {
+// pictureTitle is the user's, or the report's name.
+func (s *scene) pictureTitle() string {
 	what := "device memory by iteration and phase"
 	switch {
 	case s.view.o.Title != "":
@@ -17,17 +18,13 @@ func (s *scene) title() string {
 	case len(s.track.Iterations) == 0:
 		what = "device memory over time"
 	}
-	return clean(base(s.rep.Source.Path)) + ": " + what
+	return clean(baseName(s.rep.Source.Path)) + ": " + what
 }
 
 // subtitle says whose memory it is, and that it is what was traced rather than what the card holds.
 func (s *scene) subtitle() string {
 	t := s.track
-	name := t.Process
-	if name == "" {
-		name = "process"
-	}
-	text := fmt.Sprintf("%s (pid %d) on device %d", base(name), t.PID, t.Device)
+	text := fmt.Sprintf("%s (pid %d) on device %d", baseName(cmp.Or(t.Process, "process")), t.PID, t.Device)
 	if t.DeviceName != "" {
 		text += ", " + t.DeviceName
 	}
@@ -38,7 +35,7 @@ func (s *scene) subtitle() string {
 		text += " · allocations traced: what the program allocated, without the CUDA context and other processes"
 	}
 	if s.view.o.Title != "" {
-		text = base(s.rep.Source.Path) + " · " + text
+		text = baseName(s.rep.Source.Path) + " · " + text
 	}
 	return clean(text)
 }

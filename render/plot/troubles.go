@@ -13,11 +13,11 @@ import (
 
 // troubles counts failed allocations, findings and warnings, and gives the first of each.
 func (t *captionText) troubles() []string {
-	out := []string{t.failures(), t.findings()}
+	out := []string{t.failures(), t.findingsText()}
 	// Warnings of another device of the process say so in their text alone.
 	var own []string
 	for _, w := range t.rep.Warnings {
-		if text, ok := t.own(w.Text); ok && (w.PID == 0 || w.PID == t.track.PID) {
+		if text, ok := t.ownText(w.Text); ok && (w.PID == 0 || w.PID == t.track.PID) {
 			own = append(own, text)
 		}
 	}
@@ -73,7 +73,7 @@ func (t *captionText) failedWhere(f *align.FailedAlloc) string {
 	if w := t.in(f.Iteration, f.Phase, f.Range); w != "" {
 		return w
 	}
-	return t.at(f.Time)
+	return t.timeText(f.Time)
 }
 
 // failedLevel says how much was live when allocations failed, as far as the curve of the timeline tells.
@@ -111,12 +111,12 @@ const (
 	cureLength    = 180
 )
 
-// findings gives the findings in short, and what helps where one of them is more than a remark.
-func (t *captionText) findings() string {
+// findingsText gives the findings in short, and what helps where one of them is more than a remark.
+func (t *captionText) findingsText() string {
 	var texts []string
 	cure, cures := "", findings.ID("")
 	for _, f := range t.ownFindings() {
-		text, ok := t.own(f.Text)
+		text, ok := t.ownText(f.Text)
 		if !ok || t.saidAnyway(f.ID) {
 			continue
 		}
@@ -164,8 +164,8 @@ func (t *captionText) ownFindings() []findings.Finding {
 	return out
 }
 
-// own is a text without the process and device that it begins with; ok is false where it is about another device.
-func (t *captionText) own(text string) (own string, ok bool) {
+// ownText is a text without the process and device that it begins with; ok is false where it is about another device.
+func (t *captionText) ownText(text string) (own string, ok bool) {
 	process := fmt.Sprintf("process %d ", t.track.PID)
 	device := fmt.Sprintf("%sdevice %d: ", process, t.track.Device)
 	if rest, ok := strings.CutPrefix(text, device); ok {

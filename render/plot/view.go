@@ -1,6 +1,8 @@
 package plot
 
 import (
+	"slices"
+
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/render/plot/internal/canvas"
@@ -38,12 +40,7 @@ func (v *view) inside(t int64) bool { return v.from <= t && t <= v.to }
 
 // holds says that one of the iterations shown holds a time.
 func (v *view) holds(t int64) bool {
-	for _, it := range v.its {
-		if it.Start <= t && t < it.End {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.its, func(it *align.Iteration) bool { return it.Start <= t && t < it.End })
 }
 
 // use is the use of the level that the picture is about.
@@ -73,8 +70,8 @@ func (v *view) setter(it *align.Iteration) string {
 	return best
 }
 
-// scale lays the timeline out.
-func (v *view) scale() canvas.Scale {
+// timeScale lays the timeline out.
+func (v *view) timeScale() canvas.Scale {
 	if v.o.Linear || v.chosen {
 		return canvas.Linear(v.from, v.to)
 	}

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -21,10 +22,7 @@ func WriteWhatIf(w io.Writer, format string, wi *whatif.Comparison, o Options) (
 	defer recovered(format, &err)
 	return write(w, format, o, func(c *canvas.Canvas) {
 		page := canvas.NewPage(c)
-		title := o.Title
-		if title == "" {
-			title = base(wi.Snapshot) + ": reserved memory under other allocator settings"
-		}
+		title := cmp.Or(o.Title, baseName(wi.Snapshot)+": reserved memory under other allocator settings")
 		page.Title(clean(title), aboutSettings(wi))
 		page.Skip(5)
 		page.Lines(c.Wrap(settingsFinding(wi), canvas.Normal, page.Left.W(), 2))
@@ -40,7 +38,7 @@ func WriteWhatIf(w io.Writer, format string, wi *whatif.Comparison, o Options) (
 func aboutSettings(wi *whatif.Comparison) string {
 	s := fmt.Sprintf("device %d, ", wi.Device)
 	if t := wi.Track; t != nil {
-		s = fmt.Sprintf("%s (pid %d) on device %d, %s, ", base(t.Process), t.PID, t.Device, t.DeviceName)
+		s = fmt.Sprintf("%s (pid %d) on device %d, %s, ", baseName(t.Process), t.PID, t.Device, t.DeviceName)
 	}
 	s += fmt.Sprintf("%d allocations served again under each setting · PyTorch's cache alone, timing not modelled", wi.Allocations)
 	if wi.HasOutside {
@@ -111,10 +109,7 @@ func settingsTable(page *canvas.Page, wi *whatif.Comparison, shown []int) {
 	rows := make([]settingRow, len(shown))
 	for k, i := range shown {
 		s := &wi.Settings[i]
-		name := clean(s.Conf)
-		if name == "" {
-			name = "(default)"
-		}
+		name := cmp.Or(clean(s.Conf), "(default)")
 		if s.IsRecorded {
 			name += ", recorded"
 		}

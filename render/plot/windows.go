@@ -31,7 +31,7 @@ func (v *view) stretches() []stretch {
 	}
 	if v.timeline {
 		perNS := shrinks * float64(v.columns) / float64(v.to-v.from)
-		finest := max(perNS, v.scale().Finest(v.columns))
+		finest := max(perNS, v.timeScale().Finest(v.columns))
 		end := v.to + 1 // windows are half-open, and the last event counts
 		if v.fixed || len(v.its) == 0 {
 			add(v.from, end, false, finest)

@@ -15,8 +15,8 @@ import (
 // clean makes a name from a report fit to be drawn.
 func clean(s string) string { return wording.Picture(s) }
 
-// base is the last part of a path of this or another system.
-func base(p string) string { return path.Base(strings.ReplaceAll(p, `\`, "/")) }
+// baseName is the last part of a path of this or another system.
+func baseName(p string) string { return path.Base(strings.ReplaceAll(p, `\`, "/")) }
 
 // short is a name fit for running text.
 func short(name string) string {
@@ -119,8 +119,8 @@ func list(n []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// missing are the iterations from want[0] to want[1] that there are not, as text; empty for none.
-func missing(want [2]int, its []*align.Iteration) string {
+// missingText are the iterations from want[0] to want[1] that there are not, as text; empty for none.
+func missingText(want [2]int, its []*align.Iteration) string {
 	const most = 4
 	var parts []string
 	next := want[0]

@@ -57,7 +57,7 @@ type TimeAxis struct {
 	Zero  int64   // ns on the report's clock
 	Unit  string  // "s", "ms", "µs" or "ns"; empty where no time is counted
 	Step  float64 // ns between marks; the smallest where there are several
-	After bool    // zero is neither the report's time 0 nor what the caller gave: long numbers were cut
+	after bool    // zero is neither the report's time 0 nor what the caller gave: long numbers were cut
 	Ticks []Tick
 }
 
@@ -73,7 +73,7 @@ func NewTimeAxis(from, to, zero, farthest int64, n int) TimeAxis {
 	span := to - from
 	if span > 0 && farthest == 0 && (from-zero)/span >= longNumbers {
 		round := int64(math.Pow(10, math.Ceil(math.Log10(float64(span)))))
-		a.Zero, a.After = from-from%round, true
+		a.Zero, a.after = from-from%round, true
 	}
 	if farthest == 0 {
 		farthest = max(from-a.Zero, a.Zero-from, to-a.Zero)
@@ -119,7 +119,7 @@ func (a TimeAxis) Title(what string) string {
 	if a.Unit == "" {
 		return what
 	}
-	if a.After {
+	if a.after {
 		digit := int64(1e6)
 		for digit > 1 && a.Zero%digit != 0 {
 			digit /= 10
@@ -135,7 +135,7 @@ func (a TimeAxis) Clock(t int64) string {
 	if a.Step >= 10 {
 		step = int64(math.Pow(10, math.Floor(math.Log10(a.Step)))) / 10
 	}
-	if a.After {
+	if a.after {
 		return wording.Clock(t, "s", step)
 	}
 	return wording.Clock(t-a.Zero, a.Unit, step)
@@ -262,8 +262,10 @@ func (c *Canvas) AxisTitle(a Area, s string) {
 // TimeAxis draws the marks and the title of an area's time axis, and where on it time is squeezed.
 func (c *Canvas) TimeAxis(a Area, axis TimeAxis, title string) {
 	const over, between = 6, 6 // how far a label may stand out; between labels, in points of the layout
-	if a.Scale.Squeezed {
-		c.squeezed(a)
+	for _, g := range a.Scale.groups() {
+		if g.squeezed {
+			c.dotted(a.X(g.from), a.X(g.to), a.Axis)
+		}
 	}
 	last := Length(-1e9)
 	for _, t := range axis.Ticks {
@@ -294,15 +296,6 @@ func (c *Canvas) TimeAxis(a Area, axis TimeAxis, title string) {
 	from += c.Width(said, Small)
 	c.dotted(from+c.Pt(4), from+sample, y+c.Pt(3))
 	c.Text(" "+dotted, from+sample, y, Small)
-}
-
-// squeezed marks on an area's axis where time is squeezed.
-func (c *Canvas) squeezed(a Area) {
-	for _, g := range a.Scale.groups() {
-		if g.squeezed {
-			c.dotted(a.X(g.from), a.X(g.to), a.Axis)
-		}
-	}
 }
 
 // dotted draws the axis where time is squeezed.

@@ -1,10 +1,11 @@
 package canvas
 
 import (
+	"cmp"
 	"io"
 	"log"
 	"os"
-	"sort"
+	"slices"
 	"strings"
 
 	tfont "github.com/go-text/typesetting/font"
@@ -32,15 +33,9 @@ func scanInstalled() *installed {
 		return in
 	}
 	in.found = append(in.found, found...) // the scanner's own list is shared
-	sort.SliceStable(in.found, func(i, j int) bool {
-		a, b := in.found[i], in.found[j]
-		if x, y := penalty(a), penalty(b); x != y {
-			return x < y
-		}
-		if a.Location.File != b.Location.File {
-			return a.Location.File < b.Location.File
-		}
-		return a.Location.Index < b.Location.Index
+	slices.SortStableFunc(in.found, func(a, b fontscan.Footprint) int {
+		return cmp.Or(cmp.Compare(penalty(a), penalty(b)), cmp.Compare(a.Location.File, b.Location.File),
+			cmp.Compare(a.Location.Index, b.Location.Index))
 	})
 	return in
 }

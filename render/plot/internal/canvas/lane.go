@@ -22,29 +22,20 @@ type share struct {
 func shares(pieces []Piece, scale Scale, n int) [][]share {
 	cover := make([][]share, n)
 	add := func(i, key int, f float64) {
-		for k := range cover[i] {
-			if cover[i][k].Key == key {
-				cover[i][k].F += f
-				return
-			}
+		k := slices.IndexFunc(cover[i], func(s share) bool { return s.Key == key })
+		if k < 0 {
+			k, cover[i] = len(cover[i]), append(cover[i], share{Key: key})
 		}
-		cover[i] = append(cover[i], share{key, f})
+		cover[i][k].F += f
 	}
 	for _, p := range pieces {
 		a, b := scale.Frac(p.Start)*float64(n), scale.Frac(p.End)*float64(n)
 		if b <= a {
 			continue
 		}
-		ia, ib := min(int(a), n-1), min(int(b), n-1)
-		if ia == ib {
-			add(ia, p.Key, b-a)
-			continue
+		for i := min(int(a), n-1); i <= min(int(b), n-1); i++ {
+			add(i, p.Key, min(b, float64(i+1))-max(a, float64(i)))
 		}
-		add(ia, p.Key, float64(ia+1)-a)
-		for i := ia + 1; i < ib; i++ {
-			add(i, p.Key, 1)
-		}
-		add(ib, p.Key, b-float64(ib))
 	}
 	return cover
 }

@@ -16,18 +16,18 @@ import (
 // A Style says how a text looks.
 type Style struct {
 	Size  float64 // points of the layout
-	Bold  bool
+	bold  bool
 	Color color.RGBA
-	Align float64 // 0 starts at the point, 0.5 is centred on it, 1 ends at it
+	align float64 // 0 starts at the point, 0.5 is centred on it, 1 ends at it
 }
 
 // The styles of all pictures.
 var (
-	Title  = Style{Size: 13, Bold: true, Color: Ink}
-	Head   = Style{Size: 10.5, Bold: true, Color: Ink}
+	Title  = Style{Size: 13, bold: true, Color: Ink}
+	Head   = Style{Size: 10.5, bold: true, Color: Ink}
 	Normal = Style{Size: 10.5, Color: Ink}
 	Small  = Style{Size: 9.5, Color: Ink}
-	Strong = Style{Size: 9.5, Bold: true, Color: Ink}
+	Strong = Style{Size: 9.5, bold: true, Color: Ink}
 	Tiny   = Style{Size: 8.5, Color: Ink}
 )
 
@@ -39,19 +39,19 @@ func (s Style) In(c color.RGBA) Style {
 
 // Centred is s in the middle of its point.
 func (s Style) Centred() Style {
-	s.Align = 0.5
+	s.align = 0.5
 	return s
 }
 
 // Right is s that ends at its point.
 func (s Style) Right() Style {
-	s.Align = 1
+	s.align = 1
 	return s
 }
 
 // face is the place of a style's face among the built-in ones.
 func (s Style) face() int {
-	if s.Bold {
+	if s.bold {
 		return 1
 	}
 	return 0
@@ -71,12 +71,12 @@ func (c *Canvas) Width(s string, st Style) Length { return c.fonts.width(s, c.Pt
 //  3. All outlines are filled at once: a fill costs more than a glyph.
 func (c *Canvas) Text(s string, x, y Length, st Style) {
 	size, bold := c.Pt(st.Size), st.face()
-	x -= Length(st.Align) * c.Width(s, st)
+	x -= Length(st.align) * c.Width(s, st)
 	c.out.SetColor(st.Color)
 
 	own := c.fonts.faces[bold]
 	plain := func(r rune) bool {
-		if c.format == "png" || c.format == "pdf" && (r >= 0x7F || st.Bold) {
+		if c.format == "png" || c.format == "pdf" && (r >= 0x7F || st.bold) {
 			return false
 		}
 		return c.fonts.face(r, bold) == own
@@ -92,7 +92,7 @@ func (c *Canvas) Text(s string, x, y Length, st Style) {
 		if j > i {
 			run := string(runes[i:j])
 			if strings.TrimSpace(run) != "" {
-				c.out.FillString(wrapped(own, st.Bold, size), Point{X: x, Y: y}, run)
+				c.out.FillString(wrapped(own, st.bold, size), Point{X: x, Y: y}, run)
 			}
 			x += c.fonts.width(run, size, bold)
 			i, last = j, 0
