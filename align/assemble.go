@@ -48,14 +48,20 @@ func assemble(src *source, a *alignment, r *rows, u *uses, snap snapshot) *Repor
 
 // compareFamilies puts the chosen ones first, then those with most launches and time of each process.
 func compareFamilies(x, y Family) int {
-	if x.Chosen != y.Chosen {
-		if x.Chosen {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(x.PID, y.PID), cmp.Compare(y.Launches, x.Launches), cmp.Compare(y.Total, x.Total),
+	return cmp.Or(trueFirst(x.Chosen, y.Chosen), cmp.Compare(x.PID, y.PID),
+		cmp.Compare(y.Launches, x.Launches), cmp.Compare(y.Total, x.Total),
 		cmp.Compare(x.Pattern, y.Pattern), cmp.Compare(x.Domain, y.Domain), cmp.Compare(x.TID, y.TID))
+}
+
+// trueFirst puts what is true before what is not.
+func trueFirst(x, y bool) int {
+	switch {
+	case x == y:
+		return 0
+	case x:
+		return -1
+	}
+	return 1
 }
 
 // closed is an end for output: the end of the report where the range was never closed.

@@ -14,11 +14,10 @@ type calls struct {
 	use      []APIUse              // by span, then by process.index for calls without one
 	launches []int64               // calls that launch work, likewise
 	launched []int64               // those of a whole process, by process.index
-	seen     []bool                // by process.index: it has API calls
 	vmm      []int64               // cuMemCreate and alike, by process.index
 	failed   []failedCall          // in time order
 	failedAt [][]int64             // ns; starts of those, by process.index
-	names    [][]map[int64]int32   // nameId of allocating and freeing calls by correlation id: by process.index, then part; empty unless wanted
+	names    [][]map[int64]int32   // nameId of allocating and freeing calls by correlation id: by process.index (nil without calls), then part; empty unless wanted
 	stats    map[callKey]*CallStat // without names; nil unless Options.Kernels
 	time     stretch
 }
@@ -56,20 +55,18 @@ func readCalls(ctx context.Context, src *source, r *ranges, leads []lead) (*call
 		parts = make([]*callPart, min(runtime.GOMAXPROCS(0), maxParts))
 	}
 	for i := range parts {
-		parts[i] = newCallPart(src, &joiner{src, r, leads})
+		parts[i] = newCallPart(src, &joiner{src: src, ranges: r, leads: leads})
 	}
-	if !src.db.Missing(nsysdb.API) {
-		scan := nsysdb.Scan{Table: nsysdb.API, Parts: len(parts), Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID,
-			nsysdb.End, nsysdb.CorrelationID, nsysdb.NameID, nsysdb.ReturnValue}}
-		told := src.progress("API calls", nsysdb.API)
-		err := src.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
-			parts[b.Part].add(b)
-			told.add(b.Rows)
-			return nil
-		})
-		if err != nil {
-			return nil, nil, err
-		}
+	api := table{needed: 2, missing: map[nsysdb.Column]int64{nsysdb.End: nsysdb.Null},
+		told: src.progress("API calls", nsysdb.API).add,
+		Scan: nsysdb.Scan{Table: nsysdb.API, Parts: len(parts), Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID,
+			nsysdb.End, nsysdb.CorrelationID, nsysdb.NameID, nsysdb.ReturnValue}}}
+	err := api.read(ctx, src.db, func(b *nsysdb.Batch) error {
+		parts[b.Part].add(b)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	c, at := addParts(src, r, parts)
 	return c, at, nil
@@ -77,10 +74,10 @@ func readCalls(ctx context.Context, src *source, r *ranges, leads []lead) (*call
 
 // A callPart is what one goroutine makes of its part of the API calls.
 type callPart struct {
-	src     *source
-	joiner  *joiner
-	columns columns
-	spans   int // number of spans
+	src    *source
+	joiner *joiner
+	spans  int  // number of spans
+	named  bool // calls say their function
 
 	threads map[int64]*callThread
 	last    *callThread
@@ -88,21 +85,25 @@ type callPart struct {
 	classes []uint8             // by nameId: class + 1; 0 where not yet known
 	far     map[int64]callClass // of ids too high for that
 
-	corr     map[*process]*corrMap
-	names    map[*process]map[int64]int32
+	procs    map[*process]*procCalls
 	use      []APIUse
 	launches []int64
 	failed   []failedCall
 	stats    map[callKey]*CallStat
 	time     stretch
-	vmm      map[*process]int64
+}
+
+// A procCalls is what a part keeps of the calls of a process.
+type procCalls struct {
+	corr  corrMap
+	names map[int64]int32 // as in calls.names
+	vmm   int64           // as in calls.vmm
 }
 
 // A callThread is a thread with where the calls of its process go.
 type callThread struct {
 	joinedThread
-	corr  *corrMap
-	names map[int64]int32
+	*procCalls
 }
 
 // nearIDs is the number of nameIds whose class is kept in a plain list.
@@ -110,10 +111,10 @@ const nearIDs = 1 << 16
 
 func newCallPart(src *source, j *joiner) *callPart {
 	n := len(j.ranges.spans)
-	p := &callPart{src: src, joiner: j, spans: n, threads: make(map[int64]*callThread),
+	p := &callPart{src: src, joiner: j, spans: n, named: src.db.Has(nsysdb.API, nsysdb.NameID), threads: make(map[int64]*callThread),
 		classes: make([]uint8, nearIDs), far: make(map[int64]callClass),
-		corr: make(map[*process]*corrMap), names: make(map[*process]map[int64]int32), vmm: make(map[*process]int64),
-		use: make([]APIUse, n+maxProcs), launches: make([]int64, n+maxProcs)}
+		procs: make(map[*process]*procCalls),
+		use:   make([]APIUse, n+maxProcs), launches: make([]int64, n+maxProcs)}
 	if src.opts.Kernels {
 		p.stats = make(map[callKey]*CallStat)
 	}
@@ -127,12 +128,7 @@ func newCallPart(src *source, j *joiner) *callPart {
 //  2. The call counts for its range or, without one, for its process.
 //  3. By what its function does, its time is one of allocating, freeing or waiting, or it launches work.
 func (p *callPart) add(b *nsysdb.Batch) {
-	if !hasColumns(b, 0, 1) {
-		return
-	}
-	start, tid := b.Cols[0], b.Cols[1]
-	end, corr := p.columns.of(b, 2, nsysdb.Null), p.columns.of(b, 3, 0)
-	ret, named := p.columns.of(b, 5, 0), hasColumns(b, 4)
+	start, tid, end, corr, names, ret := b.Cols[0], b.Cols[1], b.Cols[2], b.Cols[3], b.Cols[4], b.Cols[5]
 	first, last := int64(maxTime), int64(-maxTime)
 	for i := range b.Rows {
 		if start[i] == nsysdb.Null || tid[i] == nsysdb.Null {
@@ -153,10 +149,10 @@ func (p *callPart) add(b *nsysdb.Batch) {
 		p.use[slot].Calls++
 		until := max(start[i], end[i])
 		first, last = min(first, start[i]), max(last, until)
-		if !named {
+		if !p.named {
 			continue
 		}
-		name := b.Cols[4][i]
+		name := names[i]
 		if p.stats != nil {
 			p.count(at.span(), t.proc, name, until-start[i], ret[i] > 0)
 		}
@@ -189,7 +185,7 @@ func (p *callPart) memory(t *callThread, slot int, c failedCall) {
 		p.failed = append(p.failed, c)
 	}
 	if c.class == classAllocVMM {
-		p.vmm[t.proc]++
+		t.vmm++
 	}
 }
 
@@ -199,16 +195,11 @@ func (p *callPart) count(span int32, proc *process, name, ns int64, failed bool)
 	if span < 0 {
 		k.span = -1 - proc.index
 	}
-	s := p.stats[k]
-	if s == nil {
-		s = &CallStat{}
-		p.stats[k] = s
-	}
 	one := CallStat{Count: 1, NS: ns, MaxNS: ns}
 	if failed {
 		one.Failed = 1
 	}
-	s.add(&one)
+	entry(p.stats, k).add(&one)
 }
 
 func (s *CallStat) add(o *CallStat) {
@@ -223,11 +214,10 @@ func (p *callPart) thread(tid int64) *callThread {
 	t := p.threads[tid]
 	if t == nil {
 		t = &callThread{joinedThread: p.joiner.thread(tid)}
-		if p.corr[t.proc] == nil {
-			p.corr[t.proc] = &corrMap{}
-			p.names[t.proc] = make(map[int64]int32)
+		t.procCalls = entry(p.procs, t.proc)
+		if t.names == nil {
+			t.names = make(map[int64]int32)
 		}
-		t.corr, t.names = p.corr[t.proc], p.names[t.proc]
 		p.threads[tid] = t
 	}
 	p.last, p.before = t, p.last
@@ -256,21 +246,18 @@ func (p *callPart) class(name int64) callClass {
 func addParts(src *source, r *ranges, parts []*callPart) (*calls, *places) {
 	procs := src.processes.all()
 	n := len(procs)
-	c := &calls{use: parts[0].use, launches: parts[0].launches, launched: make([]int64, n), seen: make([]bool, n),
+	c := &calls{use: parts[0].use, launches: parts[0].launches, launched: make([]int64, n),
 		vmm: make([]int64, n), failedAt: make([][]int64, n), names: make([][]map[int64]int32, n), stats: parts[0].stats}
 	at := &places{byProc: make([][]*corrMap, n)}
 	for k, w := range parts {
 		if k > 0 {
 			c.addSums(w)
 		}
-		for p, m := range w.corr {
-			m.finish()
-			at.byProc[p.index] = append(at.byProc[p.index], m)
-			c.names[p.index] = append(c.names[p.index], w.names[p])
-			c.seen[p.index] = true
-		}
-		for p, v := range w.vmm {
-			c.vmm[p.index] += v
+		for p, m := range w.procs {
+			m.corr.finish()
+			at.byProc[p.index] = append(at.byProc[p.index], &m.corr)
+			c.names[p.index] = append(c.names[p.index], m.names)
+			c.vmm[p.index] += m.vmm
 		}
 		c.failed = append(c.failed, w.failed...)
 		c.time = c.time.with(w.time)
@@ -299,11 +286,7 @@ func (c *calls) addSums(w *callPart) {
 		c.launches[i] += w.launches[i]
 	}
 	for key, s := range w.stats {
-		if t := c.stats[key]; t != nil {
-			t.add(s)
-		} else {
-			c.stats[key] = s
-		}
+		entry(c.stats, key).add(s)
 	}
 }
 

@@ -2,22 +2,16 @@ package align
 
 import (
 	"context"
-	"slices"
 
 	"nsysmem/nsysdb"
 )
 
-// copySums are the copies and memsets of all tracks.
-type copySums struct {
-	tracks map[trackKey]*copySum
-	time   stretch
-}
-
-// A copySum is those of a track, by row.
+// A copySum is the copies and memsets of a track, by row.
 type copySum struct {
-	use    []copyUse // by row, inclusive; the last is for those without a row
+	proc   *process
+	use    []copyUse // by row, inclusive
 	total  copyUse
-	copies map[statKey]*CopyStat // without path; nil unless Options.Kernels
+	copies map[statKey]*CopyStat // without path and kind; nil unless Options.Kernels
 }
 
 // A copyUse is the copies and memsets of a row, as GPUUse has them.
@@ -57,79 +51,50 @@ func (u *GPUUse) setCopies(v *copyUse) {
 }
 
 // readCopies attributes copies and memsets; their order does not matter.
-func readCopies(ctx context.Context, src *source, r *rows, at *places) (*copySums, error) {
-	c := &copyCounter{src: src, rows: r, places: at.reader(), copySums: copySums{tracks: make(map[trackKey]*copySum)}}
-	columns := slices.Concat(workColumns, []nsysdb.Column{nsysdb.CopyKind, nsysdb.Bytes})
-	err := c.read(ctx, nsysdb.Scan{Table: nsysdb.Memcpy, Columns: columns}, nsysdb.CopyUnknown)
+func readCopies(ctx context.Context, src *source, r *rows, at *places) (*tracked[copySum], error) {
+	c := &copyCounter{src: src, rows: r, places: at.reader()}
+	err := workTable(nsysdb.Memcpy, nsysdb.CopyKind, nsysdb.CopyUnknown).readWork(ctx, src.db, c.add)
 	if err == nil {
-		err = c.read(ctx, nsysdb.Scan{Table: nsysdb.Memset, Columns: columns}, memset)
+		err = workTable(nsysdb.Memset, nsysdb.CopyKind, memset).readWork(ctx, src.db, c.add)
 	}
-	return &c.copySums, err
+	return &c.tracked, err
 }
 
 // A copyCounter counts copies and memsets as they come.
 type copyCounter struct {
-	copySums
+	tracked[copySum]
 	src    *source
 	rows   *rows
 	places *places
-
-	// What was looked up last: the next copy mostly is of the same track.
-	track *copySum
-	key   trackKey
-	gpid  int64
 }
 
-// read reads a table; what stands for the kind of copy where it has none.
-func (c *copyCounter) read(ctx context.Context, scan nsysdb.Scan, what int64) error {
-	if c.src.db.Missing(scan.Table) {
-		return nil
+func (c *copyCounter) begin(p *process) *copySum {
+	g := &copySum{proc: p, use: make([]copyUse, len(c.rows.proc(p).list))}
+	if c.src.opts.Kernels {
+		g.copies = make(map[statKey]*CopyStat)
 	}
-	var columns columns
-	return c.src.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
-		return eachWork(b, &columns, what, func(w *work) error {
-			c.add(w)
-			return nil
-		})
-	})
+	return g
 }
 
-func (c *copyCounter) add(w *work) {
-	if c.track == nil || c.gpid != w.gpid || c.key.device != w.device {
-		c.gpid, c.key = w.gpid, trackKey{c.src.processes.of(w.gpid), w.device}
-		c.track = c.tracks[c.key]
-		if c.track == nil {
-			c.track = &copySum{use: make([]copyUse, len(c.rows.proc(c.key.proc).list)+1)}
-			if c.src.opts.Kernels {
-				c.track.copies = make(map[statKey]*CopyStat)
-			}
-			c.tracks[c.key] = c.track
-		}
-	}
-	p, g := c.key.proc, c.track
-	at, _ := c.places.of(p, w.corr)
+func (c *copyCounter) add(w *work) error {
+	g := c.of(c.src.processes, w.gpid, w.device, c.begin)
+	at, _ := c.places.of(g.proc, w.corr)
 	r := c.rows.row(at)
 	c.time.add(w.start, w.end)
 	g.total.add(w)
 	if g.copies != nil {
-		g.count(c.rows.group(p, r), w)
+		g.count(c.rows.group(g.proc, r), w)
 	}
-	if r < 0 {
-		g.use[len(g.use)-1].add(w)
-	}
-	for list := c.rows.proc(p).list; r >= 0; r = list[r].parent {
+	for list := c.rows.proc(g.proc).list; r >= 0; r = list[r].parent {
 		g.use[r].add(w)
 	}
+	return nil
 }
 
 // count sums copies by direction.
 func (g *copySum) count(group int32, w *work) {
 	key := statKey{group, w.what}
-	s := g.copies[key]
-	if s == nil {
-		s = &CopyStat{Kind: copyName(w.what)}
-		g.copies[key] = s
-	}
+	s := entry(g.copies, key)
 	s.Count++
 	s.Bytes += w.bytes
 	s.NS += w.end - w.start

@@ -77,18 +77,10 @@ func (m *corrMap) get(id int64) (int32, bool) {
 	if i >= m.first && i < m.end {
 		return m.value, true
 	}
-	lo, hi := 0, len(p.from)
-	for hi-lo > 1 {
-		mid := (lo + hi) / 2
-		if int64(p.from[mid]) <= i {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	m.first, m.end, m.value = int64(p.from[lo]), corrSize, p.runs[lo]
-	if hi < len(p.from) {
-		m.end = int64(p.from[hi])
+	next, _ := slices.BinarySearch(p.from, uint16(i+1))
+	m.first, m.end, m.value = int64(p.from[next-1]), corrSize, p.runs[next-1]
+	if next < len(p.from) {
+		m.end = int64(p.from[next])
 	}
 	return m.value, true
 }

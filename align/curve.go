@@ -2,7 +2,9 @@ package align
 
 import (
 	"context"
+	"slices"
 
+	"nsysmem/align/tensor"
 	"nsysmem/nsysdb"
 )
 
@@ -20,40 +22,34 @@ func Curves(ctx context.Context, db *nsysdb.DB, rep *Report, windows []Window) (
 	}
 	out := make([][]Curve, len(windows))
 	for i, w := range d.windows {
-		d.tensors(w)
-		out[i] = w.finish(d.levels(w))
+		for _, c := range w.curves {
+			out[i] = append(out[i], c.Curve)
+		}
 	}
 	return out, nil
 }
 
 // tensors draws the levels of a snapshot.
-func (d *drawing) tensors(w *drawnWindow) {
-	for _, t := range d.rep.Tracks {
-		if t.PID != w.PID || t.Device != w.Device || t.Tensors == nil || t.Tensors.Replay == nil {
-			continue
+func (w *drawnWindow) tensors(m *tensor.Memory) {
+	alloc, resv := m.Replay.StartAllocated, m.Replay.StartReserved
+	w.step(LevelAllocated, Never, alloc)
+	w.step(LevelReserved, Never, resv)
+	for i := range m.Replay.Steps {
+		s := &m.Replay.Steps[i]
+		at := m.ReportTime(s.Time)
+		if s.Allocated != alloc {
+			w.step(LevelAllocated, at, s.Allocated-alloc)
+			alloc = s.Allocated
 		}
-		r := t.Tensors.Replay
-		alloc, resv := r.StartAllocated, r.StartReserved
-		w.step(LevelAllocated, Never, alloc)
-		w.step(LevelReserved, Never, resv)
-		for i := range r.Steps {
-			s := &r.Steps[i]
-			at := t.Tensors.ReportTime(s.Time)
-			if s.Allocated != alloc {
-				w.step(LevelAllocated, at, s.Allocated-alloc)
-				alloc = s.Allocated
-			}
-			if s.Reserved != resv {
-				w.step(LevelReserved, at, s.Reserved-resv)
-				resv = s.Reserved
-			}
+		if s.Reserved != resv {
+			w.step(LevelReserved, at, s.Reserved-resv)
+			resv = s.Reserved
 		}
 	}
 }
 
 // A drawing is the curves of some windows while events come.
 type drawing struct {
-	rep     *Report
 	windows []*drawnWindow
 	devices lastDevices
 	live    map[blockKey]drawnBlock
@@ -72,83 +68,72 @@ type drawnBlock struct {
 	kind          LevelKind
 }
 
+// newDrawing draws what the report itself holds: baselines, and the levels of snapshots.
 func newDrawing(rep *Report, windows []Window) *drawing {
-	d := &drawing{rep: rep, live: make(map[blockKey]drawnBlock), pools: make(map[poolKey]poolUse)}
-	for _, w := range windows {
-		d.windows = append(d.windows, &drawnWindow{Window: w, curves: make(map[LevelKind]*drawnCurve)})
+	d := &drawing{live: make(map[blockKey]drawnBlock), pools: make(map[poolKey]poolUse)}
+	for _, window := range windows {
+		w := &drawnWindow{Window: window}
+		d.windows = append(d.windows, w)
+		i := slices.IndexFunc(rep.Tracks, func(t *Track) bool { return t.PID == w.PID && t.Device == w.Device })
+		if i < 0 {
+			continue
+		}
+		t := rep.Tracks[i]
+		for _, l := range t.Levels {
+			w.begin(l.Kind, l.Baseline)
+		}
+		if t.Pool != nil {
+			w.begin(LevelPoolSize, 0)
+			w.begin(LevelPoolUsed, 0)
+		}
+		if t.Tensors != nil && t.Tensors.Replay != nil {
+			w.tensors(t.Tensors)
+		}
 	}
 	return d
 }
 
 type drawnWindow struct {
 	Window
-	curves map[LevelKind]*drawnCurve
+	curves []*drawnCurve // of the levels of its track
 }
 
-// A drawnCurve is a curve while events come. Levels are relative to the baseline.
+// A drawnCurve is a curve while events come.
 type drawnCurve struct {
-	level  int64
-	before int64
-	points []Point
-	width  int64 // ns that a point stands for; 0 while each event is a point
+	Curve
+	level int64
+	width int64 // ns that a point stands for; 0 while each event is a point
 }
 
-// levels are the levels of a window's track, with their baselines.
-func (d *drawing) levels(w *drawnWindow) []Level {
-	for _, t := range d.rep.Tracks {
-		if t.PID == w.PID && t.Device == w.Device {
-			out := append([]Level(nil), t.Levels...)
-			if t.Pool != nil {
-				out = append(out, Level{Kind: LevelPoolSize}, Level{Kind: LevelPoolUsed})
-			}
-			return out
-		}
-	}
-	return nil
-}
-
-func (w *drawnWindow) finish(levels []Level) []Curve {
-	var out []Curve
-	for _, l := range levels {
-		c := w.curves[l.Kind]
-		if c == nil {
-			c = &drawnCurve{}
-		}
-		base := l.Baseline
-		curve := Curve{Kind: l.Kind, From: w.From, To: w.To, Before: c.before + base, Points: c.points}
-		for i := range curve.Points {
-			p := &curve.Points[i]
-			p.Low, p.High, p.Last = p.Low+base, p.High+base, p.Last+base
-		}
-		out = append(out, curve)
-	}
-	return out
+// begin makes a curve that lies at a level before the first event.
+func (w *drawnWindow) begin(kind LevelKind, level int64) {
+	w.curves = append(w.curves, &drawnCurve{level: level, Curve: Curve{Kind: kind, From: w.From, To: w.To, Before: level}})
 }
 
 // step moves a curve of the window to a level.
 func (w *drawnWindow) step(kind LevelKind, t, change int64) {
-	c := w.curves[kind]
-	if c == nil {
-		c = &drawnCurve{}
-		w.curves[kind] = c
+	i := slices.IndexFunc(w.curves, func(c *drawnCurve) bool { return c.Kind == kind })
+	if i < 0 {
+		return
 	}
+	c := w.curves[i]
 	c.level += change
 	if t < w.From {
-		c.before = c.level
+		c.Before = c.level
 		return
 	}
 	if t >= w.To {
 		return
 	}
-	if n := len(c.points); n > 0 {
-		last := &c.points[n-1]
+	if n := len(c.Points); n > 0 {
+		last := &c.Points[n-1]
 		if c.width > 0 && (t-w.From)/c.width == (last.Time-w.From)/c.width {
 			last.Low, last.High, last.Last = min(last.Low, c.level), max(last.High, c.level), c.level
 			return
 		}
 	}
-	c.points = append(c.points, Point{t, c.level, c.level, c.level})
-	if w.Points > 0 && len(c.points) > w.Points {
+	c.Points = append(c.Points, Point{t, c.level, c.level, c.level})
+	if w.Points > 0 && len(c.Points) > w.Points {
 		c.thin(w)
 	}
 }
@@ -157,16 +142,16 @@ func (w *drawnWindow) step(kind LevelKind, t, change int64) {
 func (c *drawnCurve) thin(w *drawnWindow) {
 	c.width = max((w.To-w.From)/int64(w.Points)+1, c.width)
 	k := 0
-	for i := 1; i < len(c.points); i++ {
-		p, q := &c.points[k], &c.points[i]
+	for i := 1; i < len(c.Points); i++ {
+		p, q := &c.Points[k], &c.Points[i]
 		if (p.Time-w.From)/c.width == (q.Time-w.From)/c.width {
 			p.Low, p.High, p.Last = min(p.Low, q.Low), max(p.High, q.High), q.Last
 			continue
 		}
 		k++
-		c.points[k] = *q
+		c.Points[k] = *q
 	}
-	c.points = c.points[:k+1]
+	c.Points = c.Points[:k+1]
 }
 
 // draw reads the driver's events into curves.
@@ -176,7 +161,7 @@ func draw(ctx context.Context, db *nsysdb.DB, rep *Report, windows []Window, sor
 	if d.events, err = poolEvents(ctx, db); err != nil {
 		return nil, err
 	}
-	in := memoryReader{db: db, columns: memoryColumns[:12], event: d.event}
+	in := memoryReader{db: db, columns: memoryColumns[:memoryDrawn], event: d.event}
 	if err := in.scan(ctx, sorted); err != nil {
 		return nil, err
 	}

@@ -50,81 +50,70 @@ func bySize(b []Block) {
 // details lists the kernels, copies and calls by phase.
 func (as *assembler) details(t *trackUse, out *Track) {
 	if t.kernels != nil {
-		out.Kernels = as.kernels(t.kernels)
+		for key, s := range t.kernels.kernels {
+			g := as.rows.groups[key.group]
+			s.Path, s.Where, s.Name = g.path, g.where, as.kernelName(key.what)
+		}
+		out.Kernels = listed(t.kernels.kernels, func(x, y KernelStat) int {
+			return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name))
+		})
 	}
 	if t.copies != nil {
-		out.Copies = as.copies(t.copies)
+		for key, s := range t.copies.copies {
+			g := as.rows.groups[key.group]
+			s.Path, s.Where, s.Kind = g.path, g.where, copyName(key.what)
+		}
+		out.Copies = listed(t.copies.copies, func(x, y CopyStat) int {
+			return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Kind, y.Kind))
+		})
 	}
 	out.Calls = as.calls(t.proc)
 }
 
-func (as *assembler) kernels(k *kernelSum) []KernelStat {
-	out := make([]KernelStat, 0, len(k.kernels))
-	for key, s := range k.kernels {
-		g := as.rows.groups[key.group]
-		x := *s
-		x.Path, x.Where = g.path, g.where
-		switch {
-		case key.what == wholeGraph:
-			x.Name = "(graph traced whole)"
-		case key.what < 0:
-			x.Name = "<unnamed>"
-		default:
-			x.Name = as.src.db.String(key.what)
-		}
-		out = append(out, x)
+// listed are the values of a map in an order.
+func listed[K comparable, S any](sums map[K]*S, compare func(x, y S) int) []S {
+	out := make([]S, 0, len(sums))
+	for _, s := range sums {
+		out = append(out, *s)
 	}
-	slices.SortFunc(out, func(x, y KernelStat) int {
-		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name))
-	})
+	slices.SortFunc(out, compare)
 	return out
 }
 
-func (as *assembler) copies(c *copySum) []CopyStat {
-	out := make([]CopyStat, 0, len(c.copies))
-	for key, s := range c.copies {
-		g := as.rows.groups[key.group]
-		x := *s
-		x.Path, x.Where = g.path, g.where
-		out = append(out, x)
+func (as *assembler) kernelName(what int64) string {
+	switch {
+	case what == wholeGraph:
+		return "(graph traced whole)"
+	case what < 0:
+		return "<unnamed>"
 	}
-	slices.SortFunc(out, func(x, y CopyStat) int {
-		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Kind, y.Kind))
-	})
-	return out
+	return as.src.db.String(what)
 }
 
 // calls sums the API calls of a process by phase and name. Versions of one function are one.
 func (as *assembler) calls(p *process) []CallStat {
 	type key struct {
-		group int32
-		name  string
+		group
+		name string
 	}
 	sums := make(map[key]*CallStat)
 	for k, s := range as.aligned.calls.stats {
-		g := int32(0)
-		if k.span < 0 {
-			if -1-k.span != p.index {
-				continue
-			}
-		} else {
-			if as.aligned.ranges.spans[k.span].proc != p.index {
-				continue
-			}
+		proc, g := -1-k.span, int32(0)
+		if k.span >= 0 {
+			proc = as.aligned.ranges.spans[k.span].proc
+		}
+		if proc != p.index {
+			continue
+		}
+		if k.span >= 0 {
 			g = as.rows.group(p, as.rows.of[k.span])
 		}
-		to := key{g, callName(as.src.db.String(k.name))}
-		if sums[to] == nil {
-			sums[to] = &CallStat{Path: as.rows.groups[g].path, Where: as.rows.groups[g].where, Name: to.name}
-		}
-		sums[to].add(s)
+		to := key{as.rows.groups[g], callName(as.src.db.String(k.name))}
+		sum := entry(sums, to)
+		sum.Path, sum.Where, sum.Name = to.path, to.where, to.name
+		sum.add(s)
 	}
-	out := make([]CallStat, 0, len(sums))
-	for _, s := range sums {
-		out = append(out, *s)
-	}
-	slices.SortFunc(out, func(x, y CallStat) int {
+	return listed(sums, func(x, y CallStat) int {
 		return cmp.Or(cmp.Compare(x.Where, y.Where), cmp.Compare(x.Path, y.Path), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name))
 	})
-	return out
 }

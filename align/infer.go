@@ -9,15 +9,10 @@ import (
 	"nsysmem/nsysdb"
 )
 
-// A search is what was found in the GPU work of a process.
-type search struct {
-	result period.Result
-	ops    *opList // nil unless Options.Infer is InferAlways
-}
-
-// An inference is what a search in the GPU work gives a process.
+// An inference is what a search in the GPU work of a process gives; zero where none was made.
 type inference struct {
-	search  *search        // nil where none was made
+	result  period.Result
+	ops     *opList        // nil unless Options.Infer is InferAlways
 	members []int32        // spans of inferred iterations
 	from    IterationsFrom // how those were found
 	why     string         // why none were found, where they were searched for
@@ -25,13 +20,10 @@ type inference struct {
 
 // inferences are those of all processes, and the ranges with the inferred ones among them.
 type inferences struct {
-	found  bool // some were found: ranges and leads are others than before
-	ranges *ranges
-	leads  []lead
+	ranges *ranges // those from before where nothing was found
+	leads  []lead  // likewise
 	byProc map[*process]inference
 }
-
-func (i *inferences) of(p *process) inference { return i.byProc[p] }
 
 // infer finds iterations and phases in the GPU work of the processes that lack ranges for them.
 //
@@ -53,7 +45,7 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 	if src.opts.Infer == InferOff || len(want) == 0 {
 		return out, nil
 	}
-	ops, err := readOps(ctx, src, &joiner{src, r, leads}, want)
+	ops, err := readOps(ctx, src, &joiner{src: src, ranges: r, leads: leads}, want)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +56,7 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 		}
 	}
 	if len(b.ranges.spans) > len(r.spans) {
-		out.found, out.ranges, out.leads = true, &b.ranges, b.leads
+		out.ranges, out.leads = &b.ranges, b.leads
 	}
 	return out, nil
 }
@@ -81,7 +73,6 @@ func (s *source) lacks(r *ranges, chosen *candidate) (iterations, phases bool) {
 // An inferrer makes ranges of other ones and of what is inferred.
 type inferrer struct {
 	src    *source
-	from   *ranges // as they were
 	ranges ranges
 	leads  []lead
 	names  map[string]int32 // of inferred ranges
@@ -89,28 +80,28 @@ type inferrer struct {
 
 // newInferrer begins with the ranges as they are, which stay as they are.
 func newInferrer(src *source, r *ranges, leads []lead) *inferrer {
-	b := &inferrer{src: src, from: r, ranges: *r, leads: slices.Clone(leads), names: make(map[string]int32)}
+	b := &inferrer{src: src, ranges: *r, leads: slices.Clone(leads), names: make(map[string]int32)}
 	b.ranges.spans, b.ranges.names = slices.Clip(r.spans), slices.Clip(r.names)
 	return b
 }
 
 // process searches the operations of a process, nil where there were too many, and adds what the process lacks.
 func (b *inferrer) process(p *process, list *opList, chosen *candidate) inference {
-	s := &search{result: period.Result{Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}}
+	out := inference{result: period.Result{
+		Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}}
 	if list != nil {
-		s.result = period.Find(list.ops)
+		out.result = period.Find(list.ops)
 	}
-	out := inference{search: s}
-	switch iterations, phases := b.src.lacks(b.from, chosen); {
-	case iterations && len(s.result.Iterations) == 0:
-		out.why = s.result.Why
+	switch iterations, phases := b.src.lacks(&b.ranges, chosen); {
+	case iterations && len(out.result.Iterations) == 0:
+		out.why = out.result.Why
 	case iterations:
-		out.members, out.from = b.iterations(p, list, &s.result)
+		out.members, out.from = b.iterations(p, list, &out.result)
 	case phases:
-		b.phases(p, chosen.family, &s.result)
+		b.phases(p, chosen.family, &out.result)
 	}
 	if b.src.opts.Infer == InferAlways {
-		s.ops = list
+		out.ops = list
 	}
 	return out
 }
@@ -151,7 +142,7 @@ func (b *inferrer) iterations(p *process, list *opList, res *period.Result) (mem
 
 // phases adds inferred phases inside annotated iterations.
 func (b *inferrer) phases(p *process, f *family, res *period.Result) {
-	spans := b.from.spans
+	spans := b.ranges.spans
 	var found []period.Phase
 	k := 0
 	for _, it := range res.Iterations {

@@ -46,25 +46,18 @@ type InferredPhase struct {
 //     launched before it.
 func compareInferred(src *source, a *alignment, r *rows, p *process) *Inferred {
 	its := iterationsOf(a.iterations, p)
-	if its.search == nil || its.search.ops == nil || len(its.members) == 0 || its.from.Inferred() {
+	if its.searched.ops == nil || len(its.members) == 0 || its.from.Inferred() {
 		return nil
 	}
-	found, list := its.search.result, its.search.ops
+	found, list := its.searched.result, its.searched.ops
 	out := &Inferred{Confidence: found.Confidence, Why: found.Why, Annotated: len(its.members)}
 	phaseOf := out.phases(found.Iterations, list)
 	phases := slices.ContainsFunc(found.Iterations, func(it period.Iteration) bool { return len(it.Phases) > 0 })
-	join := &joiner{src, a.ranges, leadsOf(a.iterations)}
-	threads := make(map[int32]*joinedThread)
+	join := &joiner{src: src, ranges: a.ranges, leads: a.leads}
 	iterOf := make([]int, len(list.ops))
 	for i := range list.ops {
 		op := &list.ops[i]
-		t := threads[op.Thread]
-		if t == nil {
-			joined := join.thread(list.threads[op.Thread])
-			t = &joined
-			threads[op.Thread] = t
-		}
-		iter, path := r.where(p, t.place(op.Start))
+		iter, path := r.where(p, join.known(list.threads[op.Thread]).place(op.Start))
 		iterOf[i] = iter
 		if iter < 0 || path == OtherPhase || !phases {
 			continue

@@ -12,11 +12,10 @@ import (
 // iterations are those of one process, and how they were found.
 type iterations struct {
 	from     IterationsFrom
-	lead     lead
 	members  []int32 // spans, in time order; nil for none
 	numbers  []int   // of members: Iteration.Index
 	families []Family
-	search   *search // in the GPU work; nil where none was made
+	searched inference // what the GPU work gives
 }
 
 // iterationsOf is what a list by process has for one. A process that is met later than the list was made has none.
@@ -32,13 +31,14 @@ func iterationsOf(list []iterations, p *process) iterations {
 type alignment struct {
 	ranges     *ranges
 	iterations []iterations // by process.index
+	leads      []lead       // likewise
 	calls      *calls
 	time       stretch // of the capture, ranges and calls
 	doubts     []Warning
 }
 
 // lead is the lead of a process.
-func (a *alignment) lead(p *process) lead { return iterationsOf(a.iterations, p).lead }
+func (a *alignment) lead(p *process) lead { return at(a.leads, p) }
 
 // iterate reads the API calls and chooses the iterations of each process. A process's lead is guessed from the ranges
 // alone; where the launches then tell that another thread carries the iterations, or where iterations or phases are
@@ -66,20 +66,19 @@ func iterate(ctx context.Context, src *source, r *ranges) (*alignment, *places, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if inferred.found {
+	if inferred.ranges != r {
 		r, leads = inferred.ranges, inferred.leads
 		if c, joined, err = readCalls(ctx, src, r, leads); err != nil {
 			return nil, nil, err
 		}
 	}
-	a := &alignment{calls: c, time: r.time.with(c.time)}
+	a := &alignment{leads: leads, calls: c, time: r.time.with(c.time)}
 	for i, p := range src.processes.all() {
 		var pick picked
 		if i < len(picks) {
 			pick = picks[i]
 		}
-		it := settle(src, r, pick, inferred.of(p))
-		it.lead = at(leads, p)
+		it := settle(src, r, pick, inferred.byProc[p])
 		a.iterations = append(a.iterations, it)
 		if gaps := it.from.Gaps; len(gaps) > 0 {
 			a.doubts = append(a.doubts, Warning{Code: IterationGap, PID: p.pid, Numbers: gaps, Pattern: it.from.Pattern})
@@ -132,7 +131,7 @@ func follow(leads []lead, picks []picked) (out []lead, moved bool) {
 
 // settle fixes the iterations of a process, by what was picked or inferred.
 func settle(src *source, r *ranges, pick picked, inf inference) iterations {
-	it := iterations{search: inf.search}
+	it := iterations{searched: inf}
 	switch f := pick.chosen; {
 	case f != nil:
 		names := make([]string, len(f.members))
@@ -201,16 +200,11 @@ func whyNone(cs []*candidate) string {
 // range.
 func guessThread(r *ranges, fams []*family) *thread {
 	type score struct {
-		thread          *thread
 		word, user, any int64 // ns
 	}
 	scores := make(map[*thread]*score)
 	for _, f := range fams {
-		s := scores[f.thread]
-		if s == nil {
-			s = &score{thread: f.thread}
-			scores[f.thread] = s
-		}
+		s := entry(scores, f.thread)
 		t := f.time(r, r.time.last)
 		s.any += t
 		if !f.operator {
@@ -220,25 +214,12 @@ func guessThread(r *ranges, fams []*family) *thread {
 			}
 		}
 	}
-	var best *score
-	for _, s := range scores {
-		if best == nil || s.thread.helper != best.thread.helper && best.thread.helper ||
-			s.thread.helper == best.thread.helper && cmp.Or(cmp.Compare(s.word, best.word), cmp.Compare(s.user, best.user),
-				cmp.Compare(s.any, best.any), cmp.Compare(best.thread.tid, s.thread.tid)) > 0 {
-			best = s
+	var best *thread
+	for t, s := range scores {
+		if best == nil || cmp.Or(trueFirst(t.helper, best.helper), cmp.Compare(s.word, scores[best].word),
+			cmp.Compare(s.user, scores[best].user), cmp.Compare(s.any, scores[best].any), cmp.Compare(best.tid, t.tid)) > 0 {
+			best = t
 		}
 	}
-	if best == nil {
-		return nil
-	}
-	return best.thread
-}
-
-// leadsOf are the leads of all processes, by process.index.
-func leadsOf(its []iterations) []lead {
-	out := make([]lead, len(its))
-	for i := range its {
-		out[i] = its[i].lead
-	}
-	return out
+	return best
 }

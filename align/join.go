@@ -64,7 +64,7 @@ func reportTime(src *source, a *alignment, u *uses) tensor.ReportTime {
 func sweepSnapshot(m *tensor.Match, tl *timeline, r *rows, time tensor.ReportTime) *joinedDevice {
 	shift := time.UTC + m.Clock.Offset
 	level := func(kind LevelKind, start int64) *levelSweep {
-		l := newLevelSweep(kind, r.proc(tl.proc), r.of, nil, time.First)
+		l := newLevelSweep(kind, r, tl.proc, nil, time.First)
 		l.begin(start)
 		return l
 	}

@@ -13,7 +13,13 @@ type place int32
 // nowhere is the place of what belongs to no range.
 const nowhere = place(wayNone)
 
-func placeOf(span int32, way place) place { return place(span+1)<<2 | way }
+// placeOf is the place of what came to a range by a way; nowhere where there is no range.
+func placeOf(span int32, way place) place {
+	if span < 0 {
+		return nowhere
+	}
+	return place(span+1)<<2 | way
+}
 
 // span is the index of the range; -1 for none.
 func (p place) span() int32 { return int32(p>>2) - 1 }
@@ -62,6 +68,8 @@ type joiner struct {
 	src    *source
 	ranges *ranges
 	leads  []lead // by process.index
+
+	threads map[int64]*joinedThread // by globalTid, as known gives them; nil until it is asked
 }
 
 // A joinedThread is a thread as moments are joined on it; times are to rise mostly.
@@ -92,6 +100,18 @@ func (j *joiner) thread(tid int64) joinedThread {
 	return t
 }
 
+// known is a thread that is kept for when it is asked for again.
+func (j *joiner) known(tid int64) *joinedThread {
+	if j.threads == nil {
+		j.threads = make(map[int64]*joinedThread)
+	}
+	t := entry(j.threads, tid)
+	if t.proc == nil {
+		*t = j.thread(tid)
+	}
+	return t
+}
+
 // place joins a moment of a thread to a range.
 //
 //  1. The innermost range open on the thread itself. With Options.Through, an operator's or library's range on a thread
@@ -109,10 +129,7 @@ func (t *joinedThread) place(time int64) place {
 				return placeOf(m, waySame)
 			}
 		}
-		if own >= 0 {
-			return placeOf(own, waySame)
-		}
-		return nowhere
+		return placeOf(own, waySame)
 	}
 	if own >= 0 && (!(t.through || t.infers) || t.helper || !t.spans[own].operator) {
 		return placeOf(own, waySame)
@@ -125,8 +142,5 @@ func (t *joinedThread) place(time int64) place {
 			return placeOf(m, wayOther)
 		}
 	}
-	if own >= 0 {
-		return placeOf(own, waySame)
-	}
-	return nowhere
+	return placeOf(own, waySame)
 }

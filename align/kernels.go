@@ -8,17 +8,11 @@ import (
 	"nsysmem/nsysdb"
 )
 
-// kernelSums are the kernels and whole graphs of all tracks.
-type kernelSums struct {
-	tracks map[trackKey]*kernelSum
-	time   stretch
-}
-
-// A kernelSum is those of a track, by row.
+// A kernelSum is the kernels and whole graphs of a track, by row.
 type kernelSum struct {
 	proc    *process
 	rows    *procRows
-	use     []kernelUse // by row, inclusive; the last is for work without a row
+	use     []kernelUse // by row, inclusive
 	total   kernelUse
 	attr    Attribution
 	aside   int64                   // kernels in operators' and libraries' ranges of other threads than the lead
@@ -57,31 +51,24 @@ func (u *GPUUse) setKernels(v *kernelUse) {
 
 // readKernels attributes kernels and whole graphs. They are counted in the order of their start, so that the time in
 // which any of them ran is a running union.
-func readKernels(ctx context.Context, src *source, a *alignment, r *rows, at *places) (*kernelSums, error) {
+func readKernels(ctx context.Context, src *source, a *alignment, r *rows, at *places) (*tracked[kernelSum], error) {
 	graphs, err := readGraphs(ctx, src.db)
 	if err != nil {
 		return nil, err
 	}
-	return ordered(func(sorted bool) (*kernelSums, error) {
-		k := &kernelCounter{src: src, a: a, rows: r, places: at.reader(), graphs: graphs,
-			kernelSums: kernelSums{tracks: make(map[trackKey]*kernelSum)}}
+	return ordered(func(sorted bool) (*tracked[kernelSum], error) {
+		k := &kernelCounter{src: src, a: a, rows: r, places: at.reader(), graphs: graphs}
 		return k.read(ctx, sorted)
 	})
 }
 
 // readGraphs reads the launches of graphs that were traced whole, by start; there are few.
 func readGraphs(ctx context.Context, db *nsysdb.DB) ([]work, error) {
-	if db.Missing(nsysdb.GraphTrace) {
-		return nil, nil
-	}
 	var out []work
-	var columns columns
-	err := db.Scan(ctx, nsysdb.Scan{Table: nsysdb.GraphTrace, Columns: workColumns}, func(b *nsysdb.Batch) error {
-		return eachWork(b, &columns, -1, func(w *work) error {
-			w.graph = true
-			out = append(out, *w)
-			return nil
-		})
+	err := workTable(nsysdb.GraphTrace, noColumn, -1).readWork(ctx, db, func(w *work) error {
+		w.graph = true
+		out = append(out, *w)
+		return nil
 	})
 	slices.SortStableFunc(out, func(x, y work) int {
 		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.corr, y.corr))
@@ -91,35 +78,25 @@ func readGraphs(ctx context.Context, db *nsysdb.DB) ([]work, error) {
 
 // A kernelCounter counts kernels and graphs as they come.
 type kernelCounter struct {
-	kernelSums
+	tracked[kernelSum]
 	src    *source
 	a      *alignment
 	rows   *rows
 	places *places
 	graphs []work // not yet met, by start
-
-	// What was looked up last: the next kernel mostly is of the same track.
-	track     *kernelSum
-	gpid, dev int64
 }
 
-func (k *kernelCounter) read(ctx context.Context, sorted bool) (*kernelSums, error) {
-	if !k.src.db.Missing(nsysdb.Kernel) {
-		scan := nsysdb.Scan{Table: nsysdb.Kernel, Columns: workColumns, Sorted: sorted}
-		if k.src.opts.Kernels {
-			scan.Columns = append(slices.Clip(workColumns), nsysdb.NameID)
-		}
-		told := k.src.progress("kernels", nsysdb.Kernel)
-		var columns columns
-		err := k.src.db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
-			told.add(b.Rows)
-			return eachWork(b, &columns, -1, k.kernel)
-		})
-		if err != nil {
-			return nil, err
-		}
+func (k *kernelCounter) read(ctx context.Context, sorted bool) (*tracked[kernelSum], error) {
+	name := noColumn
+	if k.src.opts.Kernels {
+		name = nsysdb.NameID
 	}
-	return &k.kernelSums, k.graphsUntil(maxTime)
+	kernels := workTable(nsysdb.Kernel, name, -1)
+	kernels.Sorted, kernels.told = sorted, k.src.progress("kernels", nsysdb.Kernel).add
+	if err := kernels.readWork(ctx, k.src.db, k.kernel); err != nil {
+		return nil, err
+	}
+	return &k.tracked, k.graphsUntil(maxTime)
 }
 
 // kernel counts a kernel, after the graphs that start no later.
@@ -141,7 +118,7 @@ func (k *kernelCounter) graphsUntil(t int64) error {
 
 // add counts work for its row and those above, and for the track.
 func (k *kernelCounter) add(w *work) error {
-	g := k.trackOf(w)
+	g := k.of(k.src.processes, w.gpid, w.device, k.begin)
 	k.time.add(w.start, w.end)
 	if w.start < g.last {
 		return errUnordered
@@ -156,35 +133,18 @@ func (k *kernelCounter) add(w *work) error {
 	if g.kernels != nil {
 		g.count(k.rows.group(g.proc, r), w)
 	}
-	if r < 0 {
-		g.use[len(g.use)-1].add(w)
-	}
 	for ; r >= 0; r = g.rows.list[r].parent {
 		g.use[r].add(w)
 	}
 	return nil
 }
 
-// trackOf is the sum of the track of a kernel, made when first met.
-func (k *kernelCounter) trackOf(w *work) *kernelSum {
-	if k.track != nil && k.gpid == w.gpid && k.dev == w.device {
-		return k.track
+func (k *kernelCounter) begin(p *process) *kernelSum {
+	rows, none := k.rows.proc(p), kernelUse{until: -maxTime}
+	g := &kernelSum{proc: p, rows: rows, use: slices.Repeat([]kernelUse{none}, len(rows.list)), total: none, last: -maxTime}
+	if k.src.opts.Kernels {
+		g.kernels = make(map[statKey]*KernelStat)
 	}
-	p := k.src.processes.of(w.gpid)
-	key := trackKey{p, w.device}
-	g := k.tracks[key]
-	if g == nil {
-		rows := k.rows.proc(p)
-		g = &kernelSum{proc: p, rows: rows, use: make([]kernelUse, len(rows.list)+1), last: -maxTime, total: kernelUse{until: -maxTime}}
-		for i := range g.use {
-			g.use[i].until = -maxTime
-		}
-		if k.src.opts.Kernels {
-			g.kernels = make(map[statKey]*KernelStat)
-		}
-		k.tracks[key] = g
-	}
-	k.track, k.gpid, k.dev = g, w.gpid, w.device
 	return g
 }
 
@@ -218,10 +178,9 @@ func (g *kernelSum) count(group int32, w *work) {
 		key.what = wholeGraph
 	}
 	d := w.end - w.start
-	s := g.kernels[key]
-	if s == nil {
-		s = &KernelStat{MinNS: d}
-		g.kernels[key] = s
+	s := entry(g.kernels, key)
+	if s.Count == 0 {
+		s.MinNS = d
 	}
 	s.Count++
 	s.NS += d

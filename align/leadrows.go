@@ -2,7 +2,7 @@ package align
 
 // leadThread makes rows of the ranges of the thread that carries the iterations. Members are the iterations, in order.
 func (b *rowBuilder) leadThread(ids, members []int32) {
-	w := &walk{spans: b.spans, iter: -1}
+	w := &walk{iter: -1}
 	for _, id := range ids {
 		s := &b.spans[id]
 		w.closeUntil(s.start)
@@ -10,28 +10,28 @@ func (b *rowBuilder) leadThread(ids, members []int32) {
 			b.finish(w.iter)
 			w.iter = -1
 		}
+		o := openRange{end: s.end}
 		switch {
 		case len(members) > 0 && members[0] == id:
-			b.beginIteration(w, id)
+			o.row = b.beginIteration(w, id)
 			members = members[1:]
 		case w.iter >= 0:
-			b.insideIteration(w, id)
+			o = b.insideIteration(w, id)
 		case len(members) > 0 && b.spans[members[0]].start >= s.start && b.spans[members[0]].end <= s.end:
-			name := b.ranges.names[s.name]
-			r := b.add(row{kind: rowRange, parent: w.wrap(), iter: -1, span: id, name: name, path: name})
-			b.call(r, s.start, s.end)
-			b.of[id] = r
-			w.open = append(w.open, openRange{end: s.end, row: r, wrap: true})
+			o.row, o.wrap = b.rangeRow(id, w.wrap(), false), true
+			b.call(o.row, s.start, s.end)
 		default:
-			b.outsideIterations(w, id)
+			o.row = b.outsideIterations(w, id)
 		}
+		b.of[id] = o.row
+		w.open = append(w.open, o)
 	}
 	if w.iter >= 0 {
 		b.finish(w.iter)
 	}
 }
 
-func (b *rowBuilder) beginIteration(w *walk, id int32) {
+func (b *rowBuilder) beginIteration(w *walk, id int32) int32 {
 	if w.iter >= 0 {
 		b.finish(w.iter)
 	}
@@ -40,16 +40,15 @@ func (b *rowBuilder) beginIteration(w *walk, id int32) {
 	r := b.add(row{kind: rowIteration, parent: w.wrap(), iter: w.iter, span: id, name: b.ranges.names[s.name]})
 	p.iters = append(p.iters, iterSpan{span: id, row: r, other: -1, last: r})
 	b.call(r, s.start, s.end)
-	b.of[id] = r
 	for k := range w.open {
 		if w.open[k].wrap {
 			p.list[w.open[k].row].contains++
 		}
 	}
-	w.open = append(w.open, openRange{end: s.end, row: r})
+	return r
 }
 
-func (b *rowBuilder) insideIteration(w *walk, id int32) {
+func (b *rowBuilder) insideIteration(w *walk, id int32) openRange {
 	s := &b.spans[id]
 	end := s.end
 	if end > w.iterEnd {
@@ -62,22 +61,16 @@ func (b *rowBuilder) insideIteration(w *walk, id int32) {
 	if h := w.holder(s.start, end); h != nil && b.out.list[h.row].iter == w.iter {
 		parent = h.row
 	}
-	r := b.phase(parent, w.iter, id, s.start, end)
-	b.of[id] = r
-	w.open = append(w.open, openRange{end: end, row: r})
+	return openRange{end: end, row: b.phase(parent, w.iter, id, s.start, end)}
 }
 
-func (b *rowBuilder) outsideIterations(w *walk, id int32) {
+func (b *rowBuilder) outsideIterations(w *walk, id int32) int32 {
 	s := &b.spans[id]
-	var r int32
 	// An iteration that another one cut short takes no ranges any more.
 	if h := w.holder(s.start, s.end); h != nil && !h.wrap && b.out.list[h.row].iter < 0 {
-		r = h.row
-	} else {
-		r = b.outer(id, w.wrap())
+		return h.row
 	}
-	b.of[id] = r
-	w.open = append(w.open, openRange{end: s.end, row: r})
+	return b.outer(id, w.wrap())
 }
 
 // finish gives the iteration its row for the rest.

@@ -58,7 +58,7 @@ type rowCount struct{ allocs, allocBytes, frees, freeBytes, failed int64 }
 // the level just before it, its end the level just before its end stamp.
 type levelSweep struct {
 	rows    *procRows
-	of      []int32    // rows.of
+	all     *rows
 	use     []callUse  // by call
 	count   []rowCount // by row; the last is for what is in none
 	open    []int32    // calls that have begun and not ended
@@ -75,8 +75,9 @@ type levelSweep struct {
 }
 
 // newLevelSweep begins at a time with level 0. The level just before each of marks is kept.
-func newLevelSweep(kind LevelKind, p *procRows, of []int32, marks []int64, start int64) *levelSweep {
-	s := &levelSweep{rows: p, of: of, use: make([]callUse, len(p.calls)), count: make([]rowCount, len(p.list)+1),
+func newLevelSweep(kind LevelKind, r *rows, proc *process, marks []int64, start int64) *levelSweep {
+	p := r.proc(proc)
+	s := &levelSweep{rows: p, all: r, use: make([]callUse, len(p.calls)), count: make([]rowCount, len(p.list)+1),
 		marks: marks, out: Level{Kind: kind, PeakAt: start}}
 	s.schedule()
 	return s
@@ -84,10 +85,8 @@ func newLevelSweep(kind LevelKind, p *procRows, of []int32, marks []int64, start
 
 // row is the count of the row that a place belongs to; the last count is for those without one.
 func (s *levelSweep) row(at place) *rowCount {
-	if id := at.span(); id >= 0 {
-		if r := s.of[id]; r >= 0 {
-			return &s.count[r]
-		}
+	if r := s.all.row(at); r >= 0 {
+		return &s.count[r]
 	}
 	return &s.count[len(s.count)-1]
 }

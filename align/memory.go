@@ -8,8 +8,7 @@ import (
 
 // A memorySweep is what memory events come to.
 type memorySweep struct {
-	tracks     map[trackKey]*memoryTrack
-	time       stretch
+	tracked[memoryTrack]
 	rows       int64 // events that can be read
 	keepBlocks bool  // memoryTrack.blocks are filled
 	doubts     []Warning
@@ -41,8 +40,8 @@ func readMemory(ctx context.Context, src *source, a *alignment, r *rows, at *pla
 		return &memorySweep{keepBlocks: keepBlocks}, nil
 	}
 	return ordered(func(sorted bool) (*memorySweep, error) {
-		m := &memorySweeper{memorySweep: memorySweep{tracks: make(map[trackKey]*memoryTrack), keepBlocks: keepBlocks},
-			src: src, a: a, rows: r, places: at.reader(), live: make(map[*process]*liveTable[liveBlock])}
+		m := &memorySweeper{memorySweep: memorySweep{keepBlocks: keepBlocks}, src: src, a: a, rows: r, places: at.reader(),
+			live: make(map[*process]*liveTable[liveBlock])}
 		return m.sweep(ctx, sorted)
 	})
 }
@@ -60,12 +59,10 @@ type memorySweeper struct {
 	damaged int64
 	unknown int64
 
-	// What was looked up last: the next event mostly is of the same process and device.
+	// What was looked up last: the next event mostly is of the same process.
 	proc    *process
 	procGID int64
 	blocks  *liveTable[liveBlock] // of proc
-	track   *memoryTrack
-	key     trackKey // of track
 }
 
 // A liveBlock is an allocation that was not freed yet.
@@ -94,9 +91,7 @@ func (m *memorySweeper) sweep(ctx context.Context, sorted bool) (*memorySweep, e
 	if err := in.scan(ctx, sorted); err != nil {
 		return nil, err
 	}
-	for i := range m.pool {
-		m.poolEvent(&m.pool[i])
-	}
+	m.poolsUntil(maxTime)
 	for _, live := range m.live {
 		live.all(func(address int64, b *liveBlock) {
 			m.keep(b, address, Never, nowhere, 0, false, maxTime)
@@ -109,12 +104,8 @@ func (m *memorySweeper) sweep(ctx context.Context, sorted bool) (*memorySweep, e
 	}
 	m.memorySweep.rows = in.read
 	m.damaged += in.damaged
-	for _, w := range []Warning{{Code: UnknownEvents, Count: m.unknown}, {Code: DamagedEvents, Count: m.damaged}} {
-		if w.Count > 0 {
-			m.doubts = append(m.doubts, w)
-		}
-	}
-	if in.unreadable {
+	m.doubts = counted(Warning{Code: UnknownEvents, Count: m.unknown}, Warning{Code: DamagedEvents, Count: m.damaged})
+	if db := m.src.db; db.Rows(nsysdb.MemoryUsage) > 0 && !db.Has(nsysdb.MemoryUsage, memoryColumns[:memoryNeeded]...) {
 		m.doubts = append(m.doubts, Warning{Code: MemoryColumns})
 	}
 	return &m.memorySweep, nil
@@ -125,16 +116,9 @@ func (m *memorySweeper) event(e *memEvent) {
 	if m.proc == nil || m.procGID != e.gpid {
 		m.procGID = e.gpid
 		m.proc = m.src.processes.of(e.gpid)
-		m.blocks = m.live[m.proc]
-		if m.blocks == nil {
-			m.blocks = &liveTable[liveBlock]{}
-			m.live[m.proc] = m.blocks
-		}
+		m.blocks = entry(m.live, m.proc)
 	}
-	for len(m.pool) > 0 && m.pool[0].time <= e.time {
-		m.poolEvent(&m.pool[0])
-		m.pool = m.pool[1:]
-	}
+	m.poolsUntil(e.time)
 	if e.bytes < 0 { // Null too
 		m.damaged++
 		return
@@ -151,8 +135,11 @@ func (m *memorySweeper) event(e *memEvent) {
 	}
 }
 
-func (m *memorySweeper) poolEvent(e *memEvent) {
-	m.trackOf(m.src.processes.of(e.gpid), e.device).pool.set(e.address, e.poolSize, e.poolUsed)
+func (m *memorySweeper) poolsUntil(t int64) {
+	for ; len(m.pool) > 0 && m.pool[0].time <= t; m.pool = m.pool[1:] {
+		e := &m.pool[0]
+		m.trackOf(e).pool.set(e.address, e.poolSize, e.poolUsed)
+	}
 }
 
 // alloc begins a block. One that is still live at its address ends here: its free was lost.
@@ -162,7 +149,7 @@ func (m *memorySweeper) alloc(e *memEvent) {
 		old.level.out.LostFrees++
 		m.keep(old, e.address, e.time, nowhere, 0, true, old.level.changes)
 	}
-	t := m.trackOf(m.proc, e.device)
+	t := m.trackOf(e)
 	l := m.level(t, e.kind)
 	at, _ := m.places.of(m.proc, e.corr)
 	l.change(e.time, e.bytes)
@@ -183,7 +170,7 @@ func (m *memorySweeper) free(e *memEvent) {
 	at, _ := m.places.of(m.proc, e.corr)
 	b := m.blocks.get(e.address)
 	if b == nil {
-		t := m.trackOf(m.proc, e.device)
+		t := m.trackOf(e)
 		l := m.level(t, e.kind)
 		l.out.Baseline += e.bytes
 		l.out.UnmatchedFrees++
@@ -204,16 +191,9 @@ func (m *memorySweeper) keep(b *liveBlock, address, end int64, at place, corr in
 	}
 }
 
-// trackOf is a process's track of a device, made when first met.
-func (m *memorySweeper) trackOf(p *process, device int64) *memoryTrack {
-	if key := (trackKey{p, device}); m.track == nil || m.key != key {
-		m.key, m.track = key, m.tracks[key]
-		if m.track == nil {
-			m.track = newMemoryTrack(p)
-			m.tracks[key] = m.track
-		}
-	}
-	return m.track
+// trackOf is the track of an event.
+func (m *memorySweeper) trackOf(e *memEvent) *memoryTrack {
+	return m.of(m.src.processes, e.gpid, e.device, newMemoryTrack)
 }
 
 func newMemoryTrack(p *process) *memoryTrack {
@@ -241,7 +221,7 @@ func (t *memoryTrack) level(kind LevelKind, a *alignment, r *rows, start int64) 
 		if kind == LevelDevice {
 			marks = at(a.calls.failedAt, t.proc)
 		}
-		l = newLevelSweep(kind, r.proc(t.proc), r.of, marks, start)
+		l = newLevelSweep(kind, r, t.proc, marks, start)
 		t.levels[kind] = l
 	}
 	return l

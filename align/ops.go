@@ -40,9 +40,7 @@ var opTables = []nsysdb.Table{nsysdb.Kernel, nsysdb.Memcpy, nsysdb.Memset, nsysd
 func readOps(ctx context.Context, src *source, j *joiner, want map[*process]bool) (map[*process]*opList, error) {
 	total := int64(0)
 	for _, t := range opTables {
-		if !src.db.Missing(t) {
-			total += src.db.Rows(t)
-		}
+		total += src.db.Rows(t)
 	}
 	if total > maxOps {
 		return nil, nil
@@ -127,23 +125,13 @@ func (r *rawOps) read(ctx context.Context) error {
 
 // table reads a table whose rows op makes operations of. A column that the table lacks reads as 0.
 func (r *rawOps) table(ctx context.Context, t nsysdb.Table, cols []nsysdb.Column, op func(c [][]int64, i int) rawOp) error {
-	if r.src.db.Missing(t) {
-		return nil
-	}
-	cols = append([]nsysdb.Column{nsysdb.GlobalPID, nsysdb.CorrelationID, nsysdb.StreamID}, cols...)
-	known := make([][]int64, len(cols))
-	var columns columns
-	return r.src.db.Scan(ctx, nsysdb.Scan{Table: t, Columns: cols}, func(b *nsysdb.Batch) error {
-		if !hasColumns(b, 1) {
-			return nil
-		}
-		for k := range known {
-			known[k] = columns.of(b, k, 0)
-		}
+	cols = append([]nsysdb.Column{nsysdb.CorrelationID, nsysdb.GlobalPID, nsysdb.StreamID}, cols...)
+	work := table{needed: 1, Scan: nsysdb.Scan{Table: t, Columns: cols}}
+	return work.read(ctx, r.src.db, func(b *nsysdb.Batch) error {
 		for i := range b.Rows {
-			n := op(known[3:], i)
-			n.stream = int32(known[2][i])
-			r.add(known[0][i], known[1][i], n)
+			n := op(b.Cols[3:], i)
+			n.stream = int32(b.Cols[2][i])
+			r.add(b.Cols[1][i], b.Cols[0][i], n)
 		}
 		return nil
 	})
@@ -195,26 +183,15 @@ func (r *rawOps) launched(ctx context.Context, j *joiner) (map[*process]*opList,
 	for p := range r.byProc {
 		out[p] = &opList{}
 	}
-	if r.src.db.Missing(nsysdb.API) {
-		return out, nil
-	}
-	threads := make(map[int64]*joinedThread)
 	var last *joinedThread
-	var columns columns
-	err := r.src.db.Scan(ctx, nsysdb.Scan{Table: nsysdb.API, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID, nsysdb.CorrelationID,
-		nsysdb.End}}, func(b *nsysdb.Batch) error {
-		if !hasColumns(b, 0, 1, 2) {
-			return nil
-		}
-		start, tid, corr, end := b.Cols[0], b.Cols[1], b.Cols[2], columns.of(b, 3, nsysdb.Null)
+	api := table{needed: 3, missing: map[nsysdb.Column]int64{nsysdb.End: nsysdb.Null},
+		Scan: nsysdb.Scan{Table: nsysdb.API,
+			Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID, nsysdb.CorrelationID, nsysdb.End}}}
+	err := api.read(ctx, r.src.db, func(b *nsysdb.Batch) error {
+		start, tid, corr, end := b.Cols[0], b.Cols[1], b.Cols[2], b.Cols[3]
 		for i := range b.Rows {
 			if last == nil || last.tid != tid[i] {
-				last = threads[tid[i]]
-				if last == nil {
-					t := j.thread(tid[i])
-					last = &t
-					threads[tid[i]] = last
-				}
+				last = j.known(tid[i])
 			}
 			m := r.byProc[last.proc]
 			op, ok := m[corr[i]]

@@ -83,12 +83,7 @@ func (t *Track) IterationAt(place int) *Iteration {
 
 // HasTensorLevels says that a track has the levels allocated and reserved, which come from a snapshot.
 func (t *Track) HasTensorLevels() bool {
-	a, r := false, false
-	for i := range t.Levels {
-		a = a || t.Levels[i].Kind == "allocated"
-		r = r || t.Levels[i].Kind == "reserved"
-	}
-	return a && r
+	return t.Level(LevelAllocated) != nil && t.Level(LevelReserved) != nil
 }
 
 // Inferred says that the iterations were found in the GPU work alone.

@@ -56,22 +56,15 @@ func (s *poolSum) set(pool, size, used int64) {
 
 // poolEvents reads creations, trims and destructions of pools, in time order; there are few.
 func poolEvents(ctx context.Context, db *nsysdb.DB) ([]memEvent, error) {
-	if db.Missing(nsysdb.MemoryPool) {
-		return nil, nil
-	}
 	var out []memEvent
-	scan := nsysdb.Scan{Table: nsysdb.MemoryPool, Sorted: true, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID,
-		nsysdb.DeviceID, nsysdb.Address, nsysdb.Operation, nsysdb.PoolSize, nsysdb.PoolUsed}}
-	var columns columns
-	err := db.Scan(ctx, scan, func(b *nsysdb.Batch) error {
-		if !hasColumns(b, 0, 1, 3) {
-			return nil
-		}
-		time, gpid, address := b.Cols[0], b.Cols[1], b.Cols[3]
-		device, op := columns.of(b, 2, 0), columns.of(b, 4, nsysdb.PoolInvalid)
-		size, used := columns.of(b, 5, nsysdb.Null), columns.of(b, 6, nsysdb.Null)
+	pools := table{needed: 3,
+		missing: map[nsysdb.Column]int64{nsysdb.Operation: nsysdb.PoolInvalid, nsysdb.PoolSize: nsysdb.Null, nsysdb.PoolUsed: nsysdb.Null},
+		Scan: nsysdb.Scan{Table: nsysdb.MemoryPool, Sorted: true, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalPID,
+			nsysdb.Address, nsysdb.DeviceID, nsysdb.Operation, nsysdb.PoolSize, nsysdb.PoolUsed}}}
+	err := pools.read(ctx, db, func(b *nsysdb.Batch) error {
 		for i := range b.Rows {
-			e := memEvent{time: time[i], gpid: gpid[i], device: device[i], address: address[i], op: op[i], poolSize: size[i], poolUsed: used[i]}
+			c := b.Cols
+			e := memEvent{time: c[0][i], gpid: c[1][i], address: c[2][i], device: c[3][i], op: c[4][i], poolSize: c[5][i], poolUsed: c[6][i]}
 			if e.op == nsysdb.PoolDestroyed {
 				e.poolSize, e.poolUsed = 0, 0
 			}

@@ -66,6 +66,16 @@ func (ps *processes) all() []*process {
 	return slices.Clone(ps.list)
 }
 
+// entry is the value of a key, which is zero where there was none.
+func entry[K comparable, V any](m map[K]*V, key K) *V {
+	v := m[key]
+	if v == nil {
+		v = new(V)
+		m[key] = v
+	}
+	return v
+}
+
 // at is what a list by process has for one; nothing for a process that was met after the list was made.
 func at[T any](list []T, p *process) (none T) {
 	if int(p.index) < len(list) {

@@ -63,12 +63,7 @@ func readRanges(ctx context.Context, src *source) (*ranges, error) {
 		t.ranges = append(t.ranges, int32(len(r.spans)))
 		r.spans = append(r.spans, s)
 	}
-	if damaged > 0 {
-		r.doubts = append(r.doubts, Warning{Code: DamagedRanges, Count: damaged})
-	}
-	if open > damaged {
-		r.doubts = append(r.doubts, Warning{Code: OpenRanges, Count: open - damaged})
-	}
+	r.doubts = counted(Warning{Code: DamagedRanges, Count: damaged}, Warning{Code: OpenRanges, Count: open - damaged})
 	for _, t := range r.threads {
 		sortRanges(t.ranges, r.spans)
 		t.segs = cut(t.ranges, r.spans, nil)

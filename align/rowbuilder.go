@@ -13,11 +13,9 @@ func makeRows(src *source, a *alignment) *rows {
 	}
 	for _, p := range src.processes.all() {
 		b := newRowBuilder(a.ranges, out.of)
-		b.process(at(a.ranges.byProc, p), iterationsOf(a.iterations, p))
+		b.process(at(a.ranges.byProc, p), iterationsOf(a.iterations, p), a.lead(p))
 		out.byProc = append(out.byProc, b.out)
-		if b.cut > 0 {
-			out.doubts = append(out.doubts, Warning{Code: ClippedRanges, Count: b.cut})
-		}
+		out.doubts = append(out.doubts, counted(Warning{Code: ClippedRanges, Count: b.cut})...)
 	}
 	out.makeGroups()
 	return out
@@ -53,12 +51,12 @@ func newRowBuilder(r *ranges, of []int32) *rowBuilder {
 		inIter: make(map[string]int32), merged: make(map[int32]int32)}
 }
 
-func (b *rowBuilder) process(threads []*thread, its iterations) {
+func (b *rowBuilder) process(threads []*thread, its iterations, lead lead) {
 	for _, t := range threads {
 		switch {
-		case t != its.lead.thread:
+		case t != lead.thread:
 			b.otherThread(t.ranges)
-		case its.lead.inferred:
+		case lead.inferred:
 			// Operators' ranges are no phases there: they count only outside iterations.
 			own, ops := b.split(t.ranges)
 			b.leadThread(own, its.members)
@@ -93,18 +91,16 @@ func (b *rowBuilder) split(ids []int32) (own, ops []int32) {
 
 // otherThread makes rows of the outermost ranges of a thread.
 func (b *rowBuilder) otherThread(ids []int32) {
-	w := walk{spans: b.spans}
+	var w walk
 	for _, id := range ids {
 		s := &b.spans[id]
 		w.closeUntil(s.start)
-		r := int32(-1)
 		if h := w.holder(s.start, s.end); h != nil {
-			r = h.row
+			b.of[id] = h.row
 		} else {
-			r = b.outer(id, -1)
+			b.of[id] = b.outer(id, -1)
 		}
-		b.of[id] = r
-		w.open = append(w.open, openRange{end: s.end, row: r})
+		w.open = append(w.open, openRange{end: s.end, row: b.of[id]})
 	}
 }
 
@@ -116,8 +112,7 @@ func (b *rowBuilder) outer(id, parent int32) int32 {
 		r, ok = b.merged[s.name]
 	}
 	if !ok {
-		name := b.ranges.names[s.name]
-		r = b.add(row{kind: rowRange, parent: parent, iter: -1, span: id, name: name, path: name, merged: s.operator})
+		r = b.rangeRow(id, parent, s.operator)
 		if s.operator {
 			b.merged[s.name] = r
 		}
@@ -151,6 +146,12 @@ func (b *rowBuilder) phase(parent, iter, id int32, start, end int64) int32 {
 	}
 	b.call(r, start, end)
 	return r
+}
+
+// rangeRow makes a row of a range outside iterations.
+func (b *rowBuilder) rangeRow(id, parent int32, merged bool) int32 {
+	name := b.ranges.name(id)
+	return b.add(row{kind: rowRange, parent: parent, iter: -1, span: id, name: name, path: name, merged: merged})
 }
 
 func (b *rowBuilder) add(r row) int32 {

@@ -41,7 +41,7 @@ func newSource(db *nsysdb.DB, opts Options) (*source, error) {
 // collected says what the report holds, before anything is counted.
 func collected(db *nsysdb.DB) Collected {
 	meta := db.Meta()
-	rows := func(t nsysdb.Table) bool { return !db.Missing(t) && db.Rows(t) > 0 }
+	rows := func(t nsysdb.Table) bool { return db.Rows(t) > 0 }
 	kernels := rows(nsysdb.Kernel) || rows(nsysdb.GraphTrace)
 	return Collected{
 		API:     rows(nsysdb.API),

@@ -1,6 +1,9 @@
 package align
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+)
 
 // warmupShare is the part of the track's highest level that an iteration may add more than later ones do without being
 // taken for warm-up.
@@ -14,21 +17,13 @@ func markTruncated(t *Track) {
 		return
 	}
 	last := lastPhase(&t.Iterations[0])
-	for i := 1; i < n-1 && last != ""; i++ {
+	for i := range t.Iterations[:n-1] {
 		if lastPhase(&t.Iterations[i]) != last {
-			last = ""
-		}
-	}
-	if last == "" {
-		return
-	}
-	it := &t.Iterations[n-1]
-	for i := range it.Phases {
-		if it.Phases[i].Path == last {
 			return
 		}
 	}
-	if len(it.Phases) > 0 {
+	it := &t.Iterations[n-1]
+	if last != "" && len(it.Phases) > 0 && !slices.ContainsFunc(it.Phases, func(p Phase) bool { return p.Path == last }) {
 		it.Truncated = true
 	}
 }
@@ -59,26 +54,29 @@ func markWarmup(t *Track, memory bool) {
 	if n < 2 {
 		return
 	}
-	measure := func(it *Iteration) int64 { return it.Memory.Net }
-	slack := t.Total.Memory.Peak / warmupShare
+	first, later := whole[:n/2], whole[n/2:]
 	if !memory {
-		measure = func(it *Iteration) int64 { return it.End - it.Start }
-		slack = 0
+		duration := func(it *Iteration) int64 { return it.End - it.Start }
+		first[0].Warmup = duration(first[0]) > 2*max(0, medianOf(later, duration))
+		return
 	}
-	later := make([]int64, 0, n)
-	for _, it := range whole[n/2:] {
-		later = append(later, measure(it))
-	}
-	base := max(0, median(later))
-	if !memory {
-		slack = base
-	}
-	for i := 0; i < n/2 && (measure(whole[i]) > base+slack || memory && startsPhase(whole[i], whole[n/2:], slack)); i++ {
-		if !memory && i > 0 {
+	net := func(it *Iteration) int64 { return it.Memory.Net }
+	base, slack := max(0, medianOf(later, net)), t.Total.Memory.Peak/warmupShare
+	for _, it := range first {
+		if net(it) <= base+slack && !startsPhase(it, later, slack) {
 			break
 		}
-		whole[i].Warmup = true
+		it.Warmup = true
 	}
+}
+
+// medianOf is the median of a figure of iterations.
+func medianOf(its []*Iteration, figure func(*Iteration) int64) int64 {
+	values := make([]int64, len(its))
+	for i, it := range its {
+		values[i] = figure(it)
+	}
+	return median(values)
 }
 
 // startsPhase says that an iteration adds more in one of its top-level phases than any of the later ones does there:
@@ -150,58 +148,33 @@ func phaseStats(t *Track) []PhaseStat {
 	for i, s := range order {
 		s.Iterations = len(s.uses)
 		s.Calls, s.DurationNS = int(median(s.calls)), median(s.dur)
-		s.Median, s.Max = combine(s.uses, median), combine(s.uses, slices.Max[[]int64])
+		s.Median, s.Max = combine(s.uses, median), combine(s.uses, slices.Max)
 		out[i] = s.PhaseStat
 	}
 	return out
 }
 
-// combine makes one use of many, each figure by itself.
+// combine makes one use of many, each figure by itself: f makes one value of many.
 func combine(uses []*Use, f func([]int64) int64) Use {
-	buf := make([]int64, len(uses))
-	var out Use
-	each := func(dst *int64, get func(*Use) int64) {
+	out := Use{Other: slices.Clone(uses[0].Other)} // for its kinds of level
+	values, from := make([]int64, len(uses)), make([]reflect.Value, len(uses))
+	figures := func(part func(*Use) any) { // of a part of a use, whose fields are figures all
 		for i, u := range uses {
-			buf[i] = get(u)
+			from[i] = reflect.ValueOf(part(u)).Elem()
 		}
-		*dst = f(buf)
+		to := reflect.ValueOf(part(&out)).Elem()
+		for k := range to.NumField() {
+			for i := range from {
+				values[i] = from[i].Field(k).Int()
+			}
+			to.Field(k).SetInt(f(values))
+		}
 	}
-	fields := func(dst *MemoryUse, get func(*Use) *MemoryUse) {
-		each(&dst.Start, func(u *Use) int64 { return get(u).Start })
-		each(&dst.End, func(u *Use) int64 { return get(u).End })
-		each(&dst.Net, func(u *Use) int64 { return get(u).Net })
-		each(&dst.Peak, func(u *Use) int64 { return get(u).Peak })
-		each(&dst.PeakAt, func(u *Use) int64 { return get(u).PeakAt })
-		each(&dst.Need, func(u *Use) int64 { return get(u).Need })
-		each(&dst.Allocs, func(u *Use) int64 { return get(u).Allocs })
-		each(&dst.AllocBytes, func(u *Use) int64 { return get(u).AllocBytes })
-		each(&dst.Frees, func(u *Use) int64 { return get(u).Frees })
-		each(&dst.FreeBytes, func(u *Use) int64 { return get(u).FreeBytes })
-		each(&dst.FailedAllocs, func(u *Use) int64 { return get(u).FailedAllocs })
+	figures(func(u *Use) any { return &u.Memory })
+	figures(func(u *Use) any { return &u.GPU })
+	figures(func(u *Use) any { return &u.API })
+	for i := range out.Other {
+		figures(func(u *Use) any { return &u.Other[i].MemoryUse })
 	}
-	fields(&out.Memory, func(u *Use) *MemoryUse { return &u.Memory })
-	for i := range uses[0].Other {
-		l := LevelUse{Level: uses[0].Other[i].Level}
-		fields(&l.MemoryUse, func(u *Use) *MemoryUse { return &u.Other[i].MemoryUse })
-		out.Other = append(out.Other, l)
-	}
-	g := &out.GPU
-	each(&g.Kernels, func(u *Use) int64 { return u.GPU.Kernels })
-	each(&g.KernelNS, func(u *Use) int64 { return u.GPU.KernelNS })
-	each(&g.BusyNS, func(u *Use) int64 { return u.GPU.BusyNS })
-	each(&g.Graphs, func(u *Use) int64 { return u.GPU.Graphs })
-	each(&g.GraphNS, func(u *Use) int64 { return u.GPU.GraphNS })
-	each(&g.Copies, func(u *Use) int64 { return u.GPU.Copies })
-	each(&g.H2D, func(u *Use) int64 { return u.GPU.H2D })
-	each(&g.D2H, func(u *Use) int64 { return u.GPU.D2H })
-	each(&g.D2D, func(u *Use) int64 { return u.GPU.D2D })
-	each(&g.MemcpyNS, func(u *Use) int64 { return u.GPU.MemcpyNS })
-	each(&g.Memsets, func(u *Use) int64 { return u.GPU.Memsets })
-	each(&g.MemsetBytes, func(u *Use) int64 { return u.GPU.MemsetBytes })
-	each(&g.MemsetNS, func(u *Use) int64 { return u.GPU.MemsetNS })
-	each(&out.API.Calls, func(u *Use) int64 { return u.API.Calls })
-	each(&out.API.AllocNS, func(u *Use) int64 { return u.API.AllocNS })
-	each(&out.API.FreeNS, func(u *Use) int64 { return u.API.FreeNS })
-	each(&out.API.SyncNS, func(u *Use) int64 { return u.API.SyncNS })
 	return out
 }

@@ -9,6 +9,32 @@ import (
 	"nsysmem/nsysdb"
 )
 
+// A tracked keeps something for each track, and the time of what is counted there.
+type tracked[T any] struct {
+	tracks map[trackKey]*T
+	time   stretch
+
+	// What was looked up last: the next event mostly is of the same track.
+	last         *T
+	gpid, device int64
+}
+
+// of is what is kept for a device of a process, begun when first met.
+func (t *tracked[T]) of(ps *processes, gpid, device int64, begin func(*process) *T) *T {
+	if t.last != nil && t.gpid == gpid && t.device == device {
+		return t.last
+	}
+	key := trackKey{ps.of(gpid), device}
+	if t.tracks == nil {
+		t.tracks = make(map[trackKey]*T)
+	}
+	if t.tracks[key] == nil {
+		t.tracks[key] = begin(key.proc)
+	}
+	t.last, t.gpid, t.device = t.tracks[key], gpid, device
+	return t.last
+}
+
 // A trackUse is what a track used: its memory, kernels and copies, by row.
 type trackUse struct {
 	trackKey
@@ -37,8 +63,8 @@ func readUses(ctx context.Context, src *source, a *alignment, r *rows, at *place
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var memory *memorySweep
-	var kernels *kernelSums
-	var copies *copySums
+	var kernels *tracked[kernelSum]
+	var copies *tracked[copySum]
 	jobs := []func() error{
 		func() (err error) {
 			memory, err = readMemory(ctx, src, a, r, at, src.wantsBlocks() || a.allocatesAllAlong(r))
@@ -72,34 +98,29 @@ func readUses(ctx context.Context, src *source, a *alignment, r *rows, at *place
 }
 
 // join puts together what was read of each track.
-func (u *uses) join(src *source, a *alignment, r *rows, memory *memorySweep, kernels *kernelSums, copies *copySums) {
+func (u *uses) join(src *source, a *alignment, r *rows, memory *memorySweep, kernels *tracked[kernelSum], copies *tracked[copySum]) {
 	byKey := make(map[trackKey]*trackUse)
-	of := func(key trackKey) *trackUse {
-		t := byKey[key]
-		if t == nil {
-			t = &trackUse{trackKey: key}
-			byKey[key] = t
-			u.tracks = append(u.tracks, t)
-		}
-		return t
-	}
 	for key, m := range memory.tracks {
-		of(key).memory = m
+		entry(byKey, key).memory = m
 	}
 	for key, k := range kernels.tracks {
-		of(key).kernels = k
+		entry(byKey, key).kernels = k
 	}
 	for key, c := range copies.tracks {
-		of(key).copies = c
+		entry(byKey, key).copies = c
 	}
 	used := make(map[*process]bool)
-	for _, t := range u.tracks {
-		used[t.proc] = true
+	for key := range byKey {
+		used[key.proc] = true
 	}
 	for _, p := range src.processes.all() {
-		if !used[p] && (src.collected.Memory || src.collected.Kernels) && at(a.calls.seen, p) {
-			of(trackKey{p, 0})
+		if !used[p] && (src.collected.Memory || src.collected.Kernels) && at(a.calls.names, p) != nil {
+			entry(byKey, trackKey{p, 0})
 		}
+	}
+	for key, t := range byKey {
+		t.trackKey = key
+		u.tracks = append(u.tracks, t)
 	}
 	slices.SortFunc(u.tracks, func(x, y *trackUse) int {
 		return cmp.Or(cmp.Compare(x.proc.gpid, y.proc.gpid), cmp.Compare(x.device, y.device))
@@ -183,7 +204,7 @@ func (u *uses) recording(src *source, c *calls) Recording {
 	db, meta := src.db, src.db.Meta()
 	out := Recording{File: db.Warnings(), Diagnostics: meta.Diagnostics, MemoryEvents: u.memoryRows,
 		MemoryKinds: db.Has(nsysdb.MemoryUsage, nsysdb.MemKind),
-		WholeGraphs: meta.GraphMode == "Graph" && !db.Missing(nsysdb.GraphTrace) && db.Rows(nsysdb.GraphTrace) > 0}
+		WholeGraphs: meta.GraphMode == "Graph" && db.Rows(nsysdb.GraphTrace) > 0}
 	for _, n := range c.launched {
 		out.Launches += n
 	}

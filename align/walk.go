@@ -2,8 +2,7 @@ package align
 
 // A walk goes over the ranges of a thread in opening order, with those that are open; the innermost is the last.
 type walk struct {
-	spans []span
-	open  []openRange
+	open []openRange
 
 	iter    int32 // iteration at hand; -1 for none
 	iterEnd int64 // ns

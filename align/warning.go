@@ -1,6 +1,10 @@
 package align
 
-import "nsysmem/nsysdb"
+import (
+	"slices"
+
+	"nsysmem/nsysdb"
+)
 
 // A Warning is a doubt about the figures that no other field of the report tells. Package findings puts it into words,
 // as it does what the other fields tell.
@@ -11,6 +15,11 @@ type Warning struct {
 	Count   int64  // how many; 0 where there is nothing to count
 	Numbers []int  // of IterationGap, those that are missing
 	Pattern string // of IterationGap, the names of the iterations with digits as "#", or the regular expression
+}
+
+// counted are the warnings that count something.
+func counted(doubts ...Warning) []Warning {
+	return slices.DeleteFunc(doubts, func(w Warning) bool { return w.Count <= 0 })
 }
 
 // A Code says what kind of doubt a warning is. It is stable: scripts know warnings by it.

@@ -1,6 +1,10 @@
 package align
 
-import "nsysmem/nsysdb"
+import (
+	"context"
+
+	"nsysmem/nsysdb"
+)
 
 // A work is one kernel, graph launch, copy or memset.
 type work struct {
@@ -11,31 +15,32 @@ type work struct {
 	graph                    bool
 }
 
-// workColumns begin any scan of GPU work. A column for work.what and Bytes may follow.
-var workColumns = []nsysdb.Column{nsysdb.Start, nsysdb.End, nsysdb.GlobalPID, nsysdb.DeviceID, nsysdb.CorrelationID}
+// workTable is a table of GPU work, with the column for work.what and what that is where the table lacks it.
+func workTable(t nsysdb.Table, what nsysdb.Column, missing int64) table {
+	return table{needed: 2, missing: map[nsysdb.Column]int64{nsysdb.CorrelationID: nsysdb.Null, what: missing},
+		Scan: nsysdb.Scan{Table: t, Columns: []nsysdb.Column{nsysdb.Start, nsysdb.End, nsysdb.GlobalPID, nsysdb.DeviceID,
+			nsysdb.CorrelationID, what, nsysdb.Bytes}}}
+}
 
-// eachWork calls f for each row of a batch that has a time; what stands for a missing column. f must not keep its argument.
-func eachWork(b *nsysdb.Batch, c *columns, what int64, f func(*work) error) error {
-	if !hasColumns(b, 0, 1) {
+// readWork calls f for each row of a workTable that has a time. f must not keep its argument.
+func (t table) readWork(ctx context.Context, db *nsysdb.DB, f func(*work) error) error {
+	return t.read(ctx, db, func(b *nsysdb.Batch) error {
+		c := b.Cols
+		var w work // one for all rows: f has it only until it returns
+		for i, start := range c[0] {
+			if start == nsysdb.Null {
+				continue
+			}
+			w = work{start: start, end: max(start, c[1][i]), gpid: c[2][i], device: c[3][i], corr: c[4][i], what: c[5][i], bytes: c[6][i]}
+			if w.bytes == nsysdb.Null {
+				w.bytes = 0
+			}
+			if err := f(&w); err != nil {
+				return err
+			}
+		}
 		return nil
-	}
-	start, end := b.Cols[0], b.Cols[1]
-	gpid, device, corr := c.of(b, 2, 0), c.of(b, 3, 0), c.of(b, 4, nsysdb.Null)
-	whats, bytes := c.of(b, 5, what), c.of(b, 6, 0)
-	var w work // one for all rows: f has it only until it returns
-	for i := range b.Rows {
-		if start[i] == nsysdb.Null {
-			continue
-		}
-		w = work{start: start[i], end: max(start[i], end[i]), gpid: gpid[i], device: device[i], corr: corr[i], what: whats[i], bytes: bytes[i]}
-		if w.bytes == nsysdb.Null {
-			w.bytes = 0
-		}
-		if err := f(&w); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // A statKey is one kernel or direction of copy in one group of rows.
