@@ -91,7 +91,9 @@ func (m *memorySweeper) sweep(ctx context.Context, sorted bool) (*memorySweep, e
 	if err := in.scan(ctx, sorted); err != nil {
 		return nil, err
 	}
-	m.poolsUntil(maxTime)
+	for i := range m.pool {
+		m.poolEvent(&m.pool[i])
+	}
 	for _, live := range m.live {
 		live.all(func(address int64, b *liveBlock) {
 			m.keep(b, address, Never, nowhere, 0, false, maxTime)
@@ -118,7 +120,10 @@ func (m *memorySweeper) event(e *memEvent) {
 		m.proc = m.src.processes.of(e.gpid)
 		m.blocks = entry(m.live, m.proc)
 	}
-	m.poolsUntil(e.time)
+	for len(m.pool) > 0 && m.pool[0].time <= e.time {
+		m.poolEvent(&m.pool[0])
+		m.pool = m.pool[1:]
+	}
 	if e.bytes < 0 { // Null too
 		m.damaged++
 		return
@@ -135,11 +140,8 @@ func (m *memorySweeper) event(e *memEvent) {
 	}
 }
 
-func (m *memorySweeper) poolsUntil(t int64) {
-	for ; len(m.pool) > 0 && m.pool[0].time <= t; m.pool = m.pool[1:] {
-		e := &m.pool[0]
-		m.trackOf(e).pool.set(e.address, e.poolSize, e.poolUsed)
-	}
+func (m *memorySweeper) poolEvent(e *memEvent) {
+	m.trackOf(e).pool.set(e.address, e.poolSize, e.poolUsed)
 }
 
 // alloc begins a block. One that is still live at its address ends here: its free was lost.

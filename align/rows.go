@@ -106,12 +106,12 @@ func (r *rows) makeGroups() {
 	for _, p := range r.byProc {
 		for i := range p.list {
 			w := &p.list[i]
-			g := group{w.path, InIteration}
+			g := group{OtherPhase, InIteration}
 			switch w.kind {
-			case rowIteration:
-				g.path = OtherPhase
 			case rowRange:
-				g.where = InRange
+				g = group{w.path, InRange}
+			case rowPhase:
+				g = group{w.path, InIteration}
 			}
 			id, ok := ids[g]
 			if !ok {

@@ -11,9 +11,10 @@ import (
 // a recording that begins in the middle, there are thousands.
 type sameTime struct {
 	events []memEvent
-	places []int32        // order of events
-	spare  []memEvent     // for the next time stamp
-	again  map[int64]bool // processes of which several events have one address
+	places []int32    // order of events
+	seats  []int32    // hash table of events by process and address: index + 1
+	spare  []memEvent // for the next time stamp
+	again  map[int64]bool
 }
 
 // add takes in an event that came later than the ones before, or with them. The events of the time before are first given
@@ -53,14 +54,30 @@ func (s *sameTime) order() {
 
 // findAgain finds the processes of which several events have one address.
 func (s *sameTime) findAgain() {
-	s.again = make(map[int64]bool)
-	seen := make(map[blockKey]bool, len(s.events))
+	clear(s.again)
+	size := 4
+	for size < 2*len(s.events) {
+		size *= 2
+	}
+	if len(s.seats) < size {
+		s.seats = make([]int32, size)
+	}
+	seats := s.seats[:size]
+	clear(seats)
 	for k := range s.events {
-		key := blockKey{nsysdb.Process(s.events[k].gpid), s.events[k].address}
-		if seen[key] {
-			s.again[key.gpid] = true
+		e := &s.events[k]
+		pid := nsysdb.Process(e.gpid)
+		i := mix(uint64(pid), uint64(e.address)) & uint64(size-1)
+		for ; seats[i] != 0; i = (i + 1) & uint64(size-1) {
+			if o := &s.events[seats[i]-1]; o.address == e.address && nsysdb.Process(o.gpid) == pid {
+				if s.again == nil {
+					s.again = make(map[int64]bool)
+				}
+				s.again[pid] = true
+				break
+			}
 		}
-		seen[key] = true
+		seats[i] = int32(k + 1)
 	}
 }
 
@@ -70,7 +87,7 @@ func (s *sameTime) compare(x, y *memEvent) int {
 		return cmp.Compare(p, q)
 	}
 	byOp, byCall := cmp.Compare(x.op, y.op), cmp.Compare(x.corr, y.corr)
-	if s.again[p] {
+	if len(s.again) > 0 && s.again[p] {
 		byOp, byCall = byCall, byOp
 	}
 	switch {

@@ -52,7 +52,7 @@ func growth(s *subject) []Finding {
 // growthAdvice says what to do about a device level that grows. It speaks of other findings on the track only where
 // there are such.
 func growthAdvice(s *subject, e *Growth) string {
-	if snapshotOf(s.Track) == nil {
+	if s.snapshot() == nil {
 		where := ""
 		if e.Phase != "" {
 			where = ", Phase " + e.Phase

@@ -28,7 +28,13 @@ type subject struct {
 	pieces *Fragments // free memory that did not serve; nil for none
 }
 
-// snapshotOf is what a snapshot tells of a track's tensors; nil without one.
+func newSubject(t *align.Track) *subject {
+	return &subject{Track: t, kept: keptOf(t), pieces: fragmentsOf(t)}
+}
+
+// snapshot is what a snapshot tells of the track's tensors; nil without one.
+func (s *subject) snapshot() *tensor.Memory { return snapshotOf(s.Track) }
+
 func snapshotOf(t *align.Track) *tensor.Memory {
 	if t.Tensors == nil || t.Tensors.From != tensor.BySnapshot {
 		return nil
@@ -40,7 +46,7 @@ func snapshotOf(t *align.Track) *tensor.Memory {
 func find(rep *align.Report) []Finding {
 	var out []Finding
 	for _, t := range rep.Tracks {
-		s := &subject{Track: t, kept: keptOf(t), pieces: fragmentsOf(t)}
+		s := newSubject(t)
 		for _, k := range kinds {
 			if k.memory && !rep.Collected.Memory {
 				continue
