@@ -62,8 +62,6 @@ func (o *Options) check() (*regexp.Regexp, error) {
 		wrong = fmt.Errorf("unknown Infer %d", o.Infer)
 	case o.Params < 0:
 		wrong = fmt.Errorf("%d parameters: a model has some, and 0 asks for no theory", o.Params)
-	case o.Snapshot == nil && o.SnapshotName != "":
-		wrong = fmt.Errorf("no snapshot goes with the name %q", o.SnapshotName)
 	case o.Params > 0:
 		wrong = theory.Check(strings.ToLower(o.DType), o.Optimizer)
 	}

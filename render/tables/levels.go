@@ -21,12 +21,23 @@ func LevelLines(t *align.Track) []LevelLine {
 	for i := range t.Levels {
 		l := &t.Levels[i]
 		it, phase := t.PeakPlace(l)
-		out = append(out, LevelLine{Kind: string(l.Kind), Peak: l.Peak, End: l.End, level: l, peakInside: phrase.Place(it, phase)})
+		out = append(out, LevelLine{Kind: string(l.Kind), Peak: l.Peak, End: l.End, level: l, peakInside: inside(it, phase)})
 	}
 	if p := t.Pool; p != nil {
 		out = append(out, LevelLine{Kind: "pool size", Peak: p.PeakSize, End: p.EndSize}, LevelLine{Kind: "pool used", Peak: p.PeakUsed, End: p.EndUsed})
 	}
 	return out
+}
+
+// inside names an iteration and a phase of it as the program does: each writer cleans names for its own output.
+func inside(it *align.Iteration, phase string) string {
+	switch {
+	case it == nil:
+		return phrase.Place(nil, "")
+	case phase == "":
+		return it.Name
+	}
+	return it.Name + ", " + phase
 }
 
 type levelRow = Row[LevelLine]

@@ -252,3 +252,21 @@ func TestRoleOf(t *testing.T) {
 		}
 	}
 }
+
+// TestSetsOfState asks for the state of a program that has gradients of a size without a parameter that was there early.
+// There is room for no state then, whatever the order in which sizes are met.
+func TestSetsOfState(t *testing.T) {
+	t.Parallel()
+	there := map[int64]int{512: 4, 1024: 6, 4096: 2}
+	for gradients, want := range map[int64]int{0: 1, 8192: 0} {
+		all := map[int64]int{512: 2, 1024: 2}
+		if gradients > 0 {
+			all[gradients] = 1
+		}
+		for range 100 { // a map has another order each time
+			if got := setsOfState(there, all); got != want {
+				t.Fatalf("gradients %v, early %v: %d sets of state, want %d", all, there, got, want)
+			}
+		}
+	}
+}

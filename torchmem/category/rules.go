@@ -137,12 +137,14 @@ func (s *sorter) gradientsOfEarly() map[int64]int {
 }
 
 // setsOfState is how many blocks of optimizer state each parameter has: the same for all sizes, so the fewest that any
-// size has room for. Other blocks of a size only add to it.
+// size has room for, and none where a size has not even its parameters. Other blocks of a size only add to it.
 func setsOfState(there, gradients map[int64]int) int {
-	sets := -1
+	sets, known := 0, false
 	for size, n := range gradients {
-		if n > 0 && (sets < 0 || there[size]/n-1 < sets) {
-			sets = there[size]/n - 1
+		if n > 0 {
+			if room := max(there[size]/n-1, 0); !known || room < sets {
+				sets, known = room, true
+			}
 		}
 	}
 	return sets
