@@ -97,11 +97,10 @@ type picked struct {
 // pickAll chooses for each process by how many launches its families hold.
 func pickAll(src *source, r *ranges, c *calls, fams [][]*family) []picked {
 	out := make([]picked, len(c.launched))
-	last := r.time.with(c.time).last
+	b := newBallot(r, c)
 	for i, p := range src.processes.all()[:len(out)] {
-		b := &ballot{ranges: r, within: c.launchesWithin(r, p), launched: c.launched[i], last: last}
 		for _, f := range at(fams, p) {
-			out[i].candidates = append(out[i].candidates, b.candidate(f))
+			out[i].candidates = append(out[i].candidates, b.candidate(p, f))
 		}
 		out[i].chosen = b.pick(src, p, out[i].candidates)
 	}
