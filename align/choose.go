@@ -15,6 +15,7 @@ type candidate struct {
 	share    float64 // of the process's launches
 	cover    float64 // of the launches from its first member's start to its last one's end; 1 where there are none
 	place    around  // what its members lie inside, and hold
+	inner    bool    // named for a part of a round, or for another thing than a step
 	chosen   bool
 	doubt    string // why the GPU work must confirm it; empty where the ranges alone are enough
 	why      string // why it was or was not chosen; empty until that is decided
@@ -35,7 +36,7 @@ func newBallot(r *ranges, c *calls) *ballot {
 }
 
 func (b *ballot) candidate(p *process, f *family) *candidate {
-	c := &candidate{family: f, total: f.time(b.ranges, b.last), cover: 1}
+	c := &candidate{family: f, total: f.time(b.ranges, b.last), cover: 1, inner: innerWord.MatchString(f.pattern)}
 	pace := b.calls.paces[p.index]
 	timed := 0.0
 	for _, id := range f.members {

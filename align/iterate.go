@@ -94,6 +94,9 @@ type picked struct {
 	candidates []*candidate
 }
 
+// doubtful says that the GPU work must confirm what was chosen.
+func (p picked) doubtful() bool { return p.chosen != nil && p.chosen.doubt != "" }
+
 // pickAll chooses for each process by how many launches its families hold.
 func pickAll(src *source, r *ranges, c *calls, fams [][]*family) []picked {
 	out := make([]picked, len(c.launched))
@@ -131,14 +134,19 @@ func follow(leads []lead, picks []picked) (out []lead, moved bool) {
 // settle fixes the iterations of a process, by what was picked or inferred.
 func settle(src *source, r *ranges, pick picked, inf inference) iterations {
 	it := iterations{searched: inf}
-	switch f := pick.chosen; {
+	f := pick.chosen
+	if f != nil && inf.stands.dropped != "" {
+		f.chosen, f.why = false, inf.stands.dropped
+		f = nil
+	}
+	switch {
 	case f != nil:
 		names := make([]string, len(f.members))
 		for i, id := range f.members {
 			names[i] = r.name(id)
 		}
 		it.members = f.members
-		it.from = IterationsFrom{How: OriginRanges, Pattern: f.pattern, Domain: r.domainName(&r.spans[f.members[0]]), Confidence: 1,
+		it.from = IterationsFrom{How: OriginRanges, Pattern: f.pattern, Domain: r.domainName(&r.spans[f.members[0]]), Confidence: confidence(f, inf.stands),
 			Count: len(f.members), TID: nsysdb.TID(f.thread.tid), Why: f.why}
 		it.numbers, it.from.Gaps = numbering(names)
 		if src.iteration != nil {

@@ -127,7 +127,7 @@ func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
 			c.why = fmt.Sprintf("holds only %.0f %% of the launches between its first and its last range", 100*c.cover)
 		case c.place.phase != "":
 			c.why = fmt.Sprintf("lies inside %q, which is a pass", c.place.phase)
-		case c.word != "" && !innerWord.MatchString(c.pattern):
+		case c.word != "" && !c.inner:
 			switch {
 			case c.word == "epoch":
 				c.doubt = "an epoch may hold many steps"
