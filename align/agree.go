@@ -9,11 +9,15 @@ import (
 
 // A standing is how ranges that were chosen for iterations stand beside what the GPU work tells.
 type standing struct {
+	asked   bool    // the GPU work was searched
 	dropped string  // why they are no iterations after all; empty where they are
 	agree   float64 // 0 to 1: share of the work in the ranges that both put in the same iteration
 	found   int     // iterations in the GPU work; 0 for none
 	sure    bool    // what the GPU work tells is more than a resemblance
 }
+
+// disagrees says that the GPU work tells other iterations.
+func (s standing) disagrees() bool { return s.sure && s.found > 0 && s.agree < disagreeing }
 
 // Shares of the work in ranges that both ways put in the same iteration.
 const (
@@ -32,9 +36,9 @@ const (
 //  3. Ranges that hold little of the program's work give way to iterations that hold more.
 //  4. Other ranges that are named rounds stand; where they do not agree that is told.
 func (b *inferrer) confirm(c *candidate, list *opList, res *period.Result) standing {
-	out := standing{found: len(res.Iterations), sure: res.Sure}
+	out := standing{asked: true, found: len(res.Iterations), sure: res.Sure}
 	if out.found == 0 {
-		if c.doubt != "" && (c.word == "" || c.inner) {
+		if c.needsWork() {
 			out.dropped = c.doubt + ", and the GPU work does not confirm it"
 		}
 		return out
@@ -46,14 +50,15 @@ func (b *inferrer) confirm(c *candidate, list *opList, res *period.Result) stand
 	}
 	told := fmt.Sprintf("the GPU work tells %d iterations", out.found)
 	switch {
-	case out.agree >= agreeing:
-	case c.word == "" || c.inner:
-		out.dropped = c.doubt + "; " + told
-	case shared.finer() || res.Sure && shared.found > 2*shared.both:
+	case shared.finer(), res.Sure && shared.found > 2*shared.both,
+		out.agree < agreeing && c.needsWork():
 		out.dropped = c.doubt + "; " + told
 	}
 	return out
 }
+
+// needsWork says that a candidate is no iteration unless the GPU work confirms it: nothing names it a round of the program.
+func (c *candidate) needsWork() bool { return c.doubt != "" && (c.word == "" || c.inner) }
 
 // sharedWork is how the operations of a process lie in ranges and in iterations found in the GPU work.
 type sharedWork struct {
@@ -150,7 +155,7 @@ const (
 // confidence is how sure iterations by ranges are.
 func confidence(c *candidate, s standing) float64 {
 	switch {
-	case c.doubt == "" && c.word != "" && (s.found == 0 || !s.sure || s.agree >= disagreeing):
+	case c.word != "" && !c.inner && (c.doubt == "" && !s.disagrees() || s.agree >= agreeing):
 		return namedRounds
 	case c.doubt == "" && c.word == "" && c.place.holds:
 		return holdPasses

@@ -160,10 +160,10 @@ func (p *callPart) add(b *nsysdb.Batch) {
 		}
 		switch class := p.class(name); class {
 		case classOther:
-		case classLaunch:
+		case classLaunch, classLaunchGraph:
 			p.launches[slot]++
 			if t.pace != nil {
-				t.pace.add(start[i])
+				t.pace.add(start[i], class)
 			}
 		case classSync:
 			p.use[slot].SyncNS += until - start[i]

@@ -13,6 +13,7 @@ type candidate struct {
 	total    int64   // ns; sum of its members' durations
 	launches int64   // within its members
 	share    float64 // of the process's launches
+	main     float64 // likewise, where a graph's launch counts for many and other threads' count at their time
 	cover    float64 // of the launches from its first member's start to its last one's end; 1 where there are none
 	place    around  // what its members lie inside, and hold
 	inner    bool    // named for a part of a round, or for another thing than a step
@@ -48,6 +49,10 @@ func (b *ballot) candidate(p *process, f *family) *candidate {
 		c.share = float64(c.launches) / float64(all)
 	}
 	first, last := &b.ranges.spans[f.members[0]], &b.ranges.spans[f.members[len(f.members)-1]]
+	c.main = c.share
+	if pace != nil && pace.all > 0 {
+		c.main = max(c.share, timed/float64(pace.all))
+	}
 	if extent := pace.between(first.start, min(last.end, b.last)); extent > 0 {
 		c.cover = min(1, max(timed, float64(c.launches))/extent)
 	}

@@ -80,6 +80,10 @@ func iterate(ctx context.Context, src *source, r *ranges) (*alignment, *places, 
 		}
 		it := settle(src, r, pick, inferred.byProc[p])
 		a.iterations = append(a.iterations, it)
+		if s := it.searched.stands; it.from.How == OriginRanges && s.disagrees() {
+			a.doubts = append(a.doubts, Warning{Code: Disagreement, PID: p.pid, Count: int64(s.found), Numbers: []int{len(it.members)},
+				Pattern: it.from.Pattern})
+		}
 		if gaps := it.from.Gaps; len(gaps) > 0 {
 			a.doubts = append(a.doubts, Warning{Code: IterationGap, PID: p.pid, Numbers: gaps, Pattern: it.from.Pattern})
 		}
@@ -135,9 +139,15 @@ func follow(leads []lead, picks []picked) (out []lead, moved bool) {
 func settle(src *source, r *ranges, pick picked, inf inference) iterations {
 	it := iterations{searched: inf}
 	f := pick.chosen
-	if f != nil && inf.stands.dropped != "" {
-		f.chosen, f.why = false, inf.stands.dropped
-		f = nil
+	if f != nil {
+		dropped := inf.stands.dropped
+		if !inf.stands.asked && f.needsWork() {
+			dropped = f.doubt + ", and there is no GPU work to ask, or it was not asked"
+		}
+		if dropped != "" {
+			f.chosen, f.why = false, dropped
+			f = nil
+		}
 	}
 	switch {
 	case f != nil:

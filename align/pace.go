@@ -1,10 +1,11 @@
 package align
 
 // A pace counts the launches of a process over time, in buckets of equal width. It answers how many lie between two times
-// without keeping a time for each.
+// without keeping a time for each. The launch of a graph counts for many.
 type pace struct {
 	first, width int64 // ns; width is that of a bucket, at least 1
 	counts       []int64
+	all          int64
 }
 
 // Buckets of all processes together, and of one: with more, their sum costs more than exactness gains.
@@ -20,10 +21,18 @@ func newPace(t stretch, procs int) *pace {
 	return &pace{first: t.first, width: max(1, (t.last-t.first)/n+1), counts: make([]int64, n)}
 }
 
+// graphLaunches is how many launches that of a graph counts for: a graph replaces many kernels, most often a whole step.
+const graphLaunches = 20
+
 // add counts a launch. One before or after the stretch counts nowhere: no range reaches there.
-func (p *pace) add(at int64) {
+func (p *pace) add(at int64, class callClass) {
+	n := int64(1)
+	if class == classLaunchGraph {
+		n = graphLaunches
+	}
+	p.all += n
 	if i := uint64(at-p.first) / uint64(p.width); i < uint64(len(p.counts)) {
-		p.counts[i]++
+		p.counts[i] += n
 	}
 }
 
@@ -32,6 +41,7 @@ func (p *pace) merge(o *pace) {
 	for i, n := range o.counts {
 		p.counts[i] += n
 	}
+	p.all += o.all
 }
 
 // sum turns the counts into running sums, so that between answers.

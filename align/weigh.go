@@ -131,7 +131,7 @@ func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
 			switch {
 			case c.word == "epoch":
 				c.doubt = "an epoch may hold many steps"
-			case best > 0 && c.share < mainShare:
+			case best > 0 && c.main < mainShare:
 				c.doubt = "most of the GPU work lies elsewhere"
 			default:
 				ranks[0] = append(ranks[0], c)

@@ -110,10 +110,13 @@ func repeatsOf(s sequence, strict, begins bool) Result {
 }
 
 // isWindow says that a recording begins amid its repetitions: nothing was set up before them, and what comes first is the
-// rest of one. Of a window cut out of a program nobody can tell whether they are steps or layers.
+// rest of one. Of a window cut out of a program nobody can tell whether they are steps or layers, unless it holds whole ones
+// alone: then the program itself opened and closed it around them.
 func (s sequence) isWindow(its []span) bool {
 	first, second := s.cut(0, its[0].from), s.in(its[1])
-	return first.len() <= second.len() && (first.len() == 0 || within(first, second) >= windowed)
+	last := its[len(its)-1]
+	whole := first.len() == 0 && s.len()-last.to <= 2 && distance(last.len(), second.len()) <= 2
+	return !whole && first.len() <= second.len() && (first.len() == 0 || within(first, second) >= windowed)
 }
 
 // fullness takes confidence from repetitions of few kernels: a solver, a sort and the set-up of a program loop too.

@@ -10,7 +10,7 @@ import "slices"
 //
 // Where the host feeds nothing at all to the stretches of the chosen level, as where each token is only read, any level tells
 // requests that has such prefills: if it is as coarse as the chosen one, or if each request holds several of its stretches,
-// which then are the steps.
+// which then are the steps. Prefills must show among these: as holes between them, or as ones of another length.
 func (s sequence) generations(outer []span, good []level, chosen level) (repeated, bool) {
 	read := len(outer) > 0 && chosen.feeds < inNearlyAll && chosen.hints < inNearlyAll && chosen.graphs < inNearlyAll
 	for _, f := range good {
@@ -24,7 +24,7 @@ func (s sequence) generations(outer []span, good []level, chosen level) (repeate
 		case !ok:
 		case len(outer) == 0 && fed, isChosen, len(outer) > 0 && beginTogether(r.its, outer, f.length):
 			return r, true
-		case read && len(outer) >= leastSteps*len(r.its):
+		case read && len(outer) >= leastSteps*len(r.its) && oddities(outer) >= len(r.its)-1:
 			if f.length*finerTimes <= chosen.length {
 				r.steps = outer
 			}
@@ -32,6 +32,15 @@ func (s sequence) generations(outer []span, good []level, chosen level) (repeate
 		}
 	}
 	return repeated{}, false
+}
+
+// oddities is the number of stretches that do not follow the one before, or are of another length than usual.
+func oddities(its []span) (n int) {
+	typical := median(lengths(its))
+	for i, x := range its {
+		n += one(i > 0 && its[i-1].to != x.from || distance(x.len(), typical) > typical/usualPart+2)
+	}
+	return n
 }
 
 // requestsOf makes requests of a level's steps, if some are prefills and all match, and tells whether the host feeds
