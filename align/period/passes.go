@@ -65,7 +65,7 @@ func (t turns) commonEnd(after sequence, named bool) int {
 	if p := after.first(HtoD); p < start {
 		return p
 	}
-	if m.a == first.len() || named && within(after.cut(0, start), first) >= passRemains {
+	if (named || m.a == first.len()) && within(after.cut(0, start), first) >= passRemains {
 		return 0
 	}
 	return start // an optimizer whose kernels names do not tell goes on behind those that they do

@@ -12,6 +12,7 @@ const (
 	proofMany            // there are more than a network has layers
 	proofLayers          // each holds layers itself
 	proofRequests        // prefills and decode steps
+	proofGroups          // groups of steps that begin alike
 )
 
 // proofs is how far each is believed, and how it is told.
@@ -31,6 +32,7 @@ var proofs = [...]struct {
 	proofMany:      {0.6, false, "step", "a run of GPU operations recurs more often than a network has layers"},
 	proofLayers:    {0.6, false, "step", "a run of GPU operations that holds layers recurs"},
 	proofRequests:  {0.95, true, "request", "a prefill is followed by decode steps that recur"},
+	proofGroups:    {0.85, false, "request", "steps that recur come in groups that begin alike"},
 }
 
 // Repetitions of two to four different kernels, and of a single one, are believed less.

@@ -93,6 +93,9 @@ func repeatsOf(s sequence, strict, begins bool) Result {
 	if r, ok := s.generations(its, good, chosen); ok {
 		return s.repeatResult(r)
 	}
+	if r, ok := s.groups(its); ok && proof != proofOptimizer {
+		return s.repeatResult(r)
+	}
 	switch {
 	case !ok:
 		return none("what recurs looks like the layers of one pass: nothing is copied between them")

@@ -113,6 +113,8 @@ const (
 // Which stretches are a request.
 const (
 	leastRequests            = 2   // one prefill and its decode steps are a single repetition [TestInference]
+	leastGroups              = 3   // of steps that begin alike: with two, the second may be another part of the program
+	groupLikeness            = 0.5 // of what they begin with
 	leastSteps               = 3   // of a request: with fewer, what seems to begin one may be another thing
 	leastPasses              = 6   // prefills and decode steps
 	leastSamePasses          = 3   // decode steps that are like their next
