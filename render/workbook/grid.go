@@ -35,7 +35,12 @@ func (t table) of(g tables.Grid) *table {
 		t.cols = append(t.cols, column{head: h.Text, as: unitFormats[h.Unit], bar: h.Bar})
 	}
 	t.scales = scales(g.Heads)
-	t.fill = func(i int, r *row) { g.Row(i, r.cell) }
+	t.fill = func(i int, r *row) {
+		cells := g.Row(i)
+		for k := range cells {
+			r.cell(&cells[k])
+		}
+	}
 	return &t
 }
 
@@ -63,7 +68,7 @@ func (r *row) cell(c *tables.Cell) {
 		}
 		r.us(float64(c.Int))
 	case tables.Percent, tables.Ratio, tables.Rate:
-		r.cells = append(r.cells, c.Real)
+		r.real(c.Real)
 	case tables.Handle:
 		if c.IsNumber() {
 			r.int(c.Int)

@@ -134,7 +134,7 @@ func (o *overview) table(name string, t *table) {
 		r.reset()
 		t.fill(i, &r)
 		high := 1
-		for j, v := range r.cells {
+		for j, v := range r.cells() {
 			o.set(j+1, v, o.b.styles[t.cols[j].as])
 			if s, ok := v.(string); ok && t.cols[j].as == asLong {
 				high = max(high, int(math.Ceil(float64(wording.Width(s))/(columnWidth-1.5))))

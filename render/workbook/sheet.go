@@ -120,7 +120,7 @@ func (b *book) rows(w *excelize.StreamWriter, t *table, from, to int) (int, erro
 		r.reset()
 		t.fill(i, &r)
 		cell = strconv.AppendInt(append(cell[:0], 'A'), int64(i-from+2), 10)
-		if err := w.SetRow(string(cell), r.cells); err != nil {
+		if err := w.SetRow(string(cell), r.cells()); err != nil {
 			return 0, err
 		}
 	}
