@@ -36,10 +36,6 @@ func put[T comparable](r *row, v T) {
 
 func (r *row) none() { *r.next() = nil }
 
-func (r *row) int(v int64) { put(r, v) }
-
-func (r *row) real(v float64) { put(r, v) }
-
 // text takes a name of the program or a word of ours; it is always stored as a string.
 func (r *row) text(s string) {
 	if s == "" {
@@ -51,16 +47,6 @@ func (r *row) text(s string) {
 		*cell = wording.Cell(s)
 	}
 }
-
-// mib takes bytes. The library keeps 15 significant digits, as Excel does, which is more than a number of bytes has: times
-// 1,048,576 and rounded, the cell is the exact number.
-func (r *row) mib(bytes int64) { put(r, float64(bytes)/(1<<20)) }
-
-// ms takes nanoseconds.
-func (r *row) ms(ns int64) { put(r, float64(ns)/1e6) }
-
-// us takes nanoseconds, of which a mean has parts.
-func (r *row) us(ns float64) { put(r, ns/1e3) }
 
 // address takes a 64-bit address; as a number it would lose digits.
 func (r *row) address(a uint64) {

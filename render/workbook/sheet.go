@@ -67,8 +67,7 @@ func (b *book) part(t *table, widths []float64, part, from, to int) error {
 	if err != nil {
 		return err
 	}
-	stripes := true
-	if err := w.AddTable(&excelize.Table{Range: "A1:" + last, Name: name, StyleName: "TableStyleLight1", ShowRowStripes: &stripes}); err != nil {
+	if err := w.AddTable(&excelize.Table{Range: "A1:" + last, Name: name, StyleName: "TableStyleLight1", ShowRowStripes: new(true)}); err != nil {
 		return err
 	}
 	if to > from {
