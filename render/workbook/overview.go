@@ -180,19 +180,11 @@ func (o *overview) source(rep *findings.Report) {
 	}
 	for _, what := range []string{"device memory", "NVTX ranges", "GPU kernels", "CUDA API calls"} {
 		if g, ok := gaps[what]; ok {
-			o.fact(upper(what), "n/a: not collected. "+upper(g.Cost)+"; "+g.How+".")
+			o.fact(wording.Capital(what), "n/a: not collected. "+wording.Capital(g.Cost)+"; "+g.How+".")
 		} else {
-			o.fact(upper(what), "collected")
+			o.fact(wording.Capital(what), "collected")
 		}
 	}
-}
-
-// upper is s with a capital first letter, for words of ours.
-func upper(s string) string {
-	if s == "" || s[0] < 'a' || s[0] > 'z' {
-		return s
-	}
-	return string(s[0]-'a'+'A') + s[1:]
 }
 
 func (o *overview) doubts(rep *findings.Report) {
@@ -224,7 +216,7 @@ func (o *overview) levels(rep *findings.Report) {
 	if !rep.Collected.Memory {
 		return
 	}
-	g := tables.LevelGrid(rep.Report, tables.Levels.Columns(tables.Workbook))
+	g := tables.LevelGrid(rep.Report)
 	if g.Rows == 0 {
 		return
 	}
@@ -250,7 +242,7 @@ func (o *overview) tracks(rep *findings.Report) {
 	for _, t := range rep.Tracks {
 		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+phrase.IterationsFrom(t))
 	}
-	o.table("Tracks", table{}.of(tables.TrackGrid(rep.Report, tables.Tracks.Columns(tables.Workbook))))
+	o.table("Tracks", table{}.of(tables.TrackGrid(rep.Report)))
 }
 
 // ofLevel says, as the end of a title, of which level phases are told; empty where that is the device level.
