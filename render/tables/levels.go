@@ -102,5 +102,7 @@ func LevelRows(rep *align.Report, t *align.Track) []*Row[LevelLine] {
 
 // LevelGrid is a table of the levels of all tracks, without pools.
 func LevelGrid(rep *align.Report) Grid {
-	return trackRows(rep, Levels.Columns(Workbook), func(t *align.Track) []*levelRow { return LevelRows(rep, t)[:len(t.Levels)] })
+	return trackRows(rep, Levels.Columns(Workbook), func(t *align.Track) []*levelRow {
+		return LevelRows(rep, t)[:len(t.Levels)]
+	})
 }

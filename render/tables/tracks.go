@@ -38,5 +38,7 @@ var Tracks = define(slices.Concat(trackColumns[align.Track](), []Column[*trackRo
 
 // TrackGrid is the table of a report's tracks.
 func TrackGrid(rep *align.Report) Grid {
-	return trackRows(rep, Tracks.Columns(Workbook), func(t *align.Track) []*trackRow { return []*trackRow{{Report: rep, Track: t, Item: t}} })
+	return trackRows(rep, Tracks.Columns(Workbook), func(t *align.Track) []*trackRow {
+		return []*trackRow{{Report: rep, Track: t, Item: t}}
+	})
 }

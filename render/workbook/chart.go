@@ -26,8 +26,12 @@ func (p plotted) series(columns [][2]string) []excelize.ChartSeries {
 	first, last := p.head+1+p.from, p.head+p.to
 	for _, c := range columns {
 		col := p.grid.Place(c[0])
-		out = append(out, excelize.ChartSeries{Name: cells(p.sheet, col, p.head, p.head),
-			Categories: cells(p.sheet, p.grid.Place(p.over), first, last), Values: cells(p.sheet, col, first, last), Fill: solid(c[1])})
+		out = append(out, excelize.ChartSeries{
+			Name:       cells(p.sheet, col, p.head, p.head),
+			Categories: cells(p.sheet, p.grid.Place(p.over), first, last),
+			Values:     cells(p.sheet, col, first, last),
+			Fill:       solid(c[1]),
+		})
 	}
 	return out
 }

@@ -91,7 +91,8 @@ func categoriesChart(rep *align.Report, t *align.Track) *excelize.Chart {
 		return nil
 	}
 	g := tables.CategoryGrid(rep)
-	c := plotted{categoriesSheet, &g, "category", 1, from, to}.bars([][2]string{{"max_bytes", "4393C3"}, {"at_peak_bytes", "E08214"}})
+	c := plotted{categoriesSheet, &g, "category", 1, from, to}.
+		bars([][2]string{{"max_bytes", "4393C3"}, {"at_peak_bytes", "E08214"}})
 	c.Title = title("Categories of tensors, " + processAndDevice(t))
 	return c
 }
