@@ -15,6 +15,11 @@ type Warning struct {
 	Count   int64  // how many; 0 where there is nothing to count
 	Numbers []int  // of IterationGap, those that are missing
 	Pattern string // of IterationGap, the names of the iterations with digits as "#", or the regular expression
+
+	// Of TraceEnded:
+	Events []Events // the kinds that ended
+	Time   int64    // ns; the last of them
+	Name   string   // of the iteration in which they ended; empty before the first
 }
 
 // counted are the warnings that count something.
@@ -34,6 +39,7 @@ const (
 	OpenRanges    Code = "open_ranges"    // other ranges that were never closed
 	ClippedRanges Code = "range_clipped"  // ranges of one process that outlast their iteration
 	IterationGap  Code = "iteration_gap"  // nothing: Numbers are missing from the sequence
+	TraceEnded    Code = "trace_ended"    // iterations of one process after its events ended, whose figures are unknown
 	Aside         Code = "aside"          // kernels launched in libraries' ranges on other threads, of a track with iterations
 )
 

@@ -29,7 +29,7 @@ func warnings(rep *align.Report) []Warning {
 	d.recording(&rep.Recording)
 	d.collected(rep)
 	for i := range rep.Warnings {
-		d.met(&rep.Warnings[i])
+		d.met(rep, &rep.Warnings[i])
 	}
 	for _, t := range rep.Tracks {
 		for i := range t.Levels {
@@ -98,7 +98,7 @@ var counted = map[align.Code]string{
 }
 
 // met puts into words what align met on its way.
-func (d *doubter) met(w *align.Warning) {
+func (d *doubter) met(rep *align.Report, w *align.Warning) {
 	sentence, ok := counted[w.Code]
 	switch {
 	case ok:
@@ -107,6 +107,8 @@ func (d *doubter) met(w *align.Warning) {
 		d.say(w.PID, w.Code, "the memory table lacks a column that every version has: its events are left out")
 	case w.Code == align.IterationGap:
 		d.say(w.PID, w.Code, "process %d: numbers %v are missing from the iterations %q", w.PID, w.Numbers, w.Pattern)
+	case w.Code == align.TraceEnded:
+		d.say(w.PID, w.Code, "%s", endedText(w, rep.Source.Start))
 	case w.Code == align.Aside:
 		d.say(w.PID, w.Code, "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: "+
 			"they count for those ranges, in no iteration; --threads through gives them to the phase open at that time", w.PID, w.Device, w.Count)

@@ -269,7 +269,7 @@ func (s *scene) topLabel(kind align.LevelKind, high int64, a canvas.Area, at can
 		return "highest in view " + wording.Bytes(high), at
 	case lv == nil || lv.Peak != high || lv.PeakAt != h.at:
 		label = "highest in view "
-	case lv.Partial:
+	case lv.Least():
 		label = "peak at least "
 	}
 	label += wording.Bytes(high)

@@ -166,7 +166,7 @@ func (e *encoder) iteration(step *tables.Step) {
 	e.raw("{")
 	members(e, tables.Iterations.Columns(tables.JSON), step)
 	e.raw(",")
-	e.use(&step.Iteration.Use, true)
+	e.known(&step.Iteration.Use, step.Iteration.Lost)
 	e.raw(`,"phases":[`)
 	for i := range step.Iteration.Phases {
 		step.Phase = &step.Iteration.Phases[i]
@@ -174,7 +174,7 @@ func (e *encoder) iteration(step *tables.Step) {
 		e.raw("{")
 		members(e, tables.PhaseRows.Columns(tables.JSON), step)
 		e.raw(",")
-		e.use(&step.Phase.Use, true)
+		e.known(&step.Phase.Use, step.Phase.Lost)
 		e.raw("}")
 	}
 	e.raw("]}")
@@ -194,7 +194,7 @@ func (e *encoder) rangeUse(r *tables.Row[align.RangeUse]) {
 	e.raw("{")
 	members(e, tables.Ranges.Columns(tables.JSON), r)
 	e.raw(",")
-	e.use(&r.Item.Use, true)
+	e.known(&r.Item.Use, r.Item.Lost)
 	e.raw("}")
 }
 
@@ -218,22 +218,35 @@ func (e *encoder) attribution(a *align.Attribution) {
 	e.raw("}")
 }
 
+// known writes the parts of a row of which something may be unknown that was collected of others.
+func (e *encoder) known(u *align.Use, lost align.Lost) {
+	all := e.c
+	e.c, e.lost = all.Without(lost), lost.Memory
+	e.use(u, true)
+	e.c, e.lost = all, false
+}
+
 // use writes the parts of a row, without braces around them. Where timed is false the row stands for many, and has no
 // time of its peak.
 func (e *encoder) use(u *align.Use, timed bool) {
 	e.raw(`"memory":`)
-	e.memory(&u.Memory, timed)
+	e.memory(&u.Memory, timed, e.c.Memory)
 	for i := range u.Other {
 		o := &u.Other[i]
 		e.raw(",")
 		e.text(string(o.Level))
 		e.raw(":")
-		e.memory(&o.MemoryUse, timed)
+		e.memory(&o.MemoryUse, timed, e.c.Memory || e.lost && o.Level.OfSnapshot())
 	}
 	if unused, outside, ok := u.Gaps(); ok && timed {
 		e.raw(`,"gaps":{"unused_end_bytes":`)
 		e.int(unused)
-		e.intField("outside_end_bytes", outside)
+		e.key("outside_end_bytes")
+		if e.lost {
+			e.raw("null")
+		} else {
+			e.int(outside)
+		}
 		e.raw("}")
 	}
 	e.key("gpu")
@@ -250,8 +263,8 @@ func (e *encoder) use(u *align.Use, timed bool) {
 	}
 }
 
-func (e *encoder) memory(u *align.MemoryUse, timed bool) {
-	if !e.c.Memory {
+func (e *encoder) memory(u *align.MemoryUse, timed, known bool) {
+	if !known {
 		e.raw("null")
 		return
 	}

@@ -1,0 +1,351 @@
+package align
+
+import "slices"
+
+// The thresholds of a trace that ended while the program went on.
+const (
+	// endedIterations is how many iterations without events it takes at least. A single one may be the program's own end.
+	endedIterations = 2
+
+	// endedLaunches is how many launches must be missing at least: a program that launches now and then may just have
+	// stopped.
+	endedLaunches = 16
+)
+
+// Events are the kinds of events whose recording may end before the program does.
+type Events string
+
+// The kinds, as they are called in sentences.
+const (
+	EventsAPI    Events = "CUDA API calls"
+	EventsGPU    Events = "kernels"
+	EventsMemory Events = "memory events"
+)
+
+// An ending is what is unknown of a process because its trace ended before it.
+type ending struct {
+	lost   []Lost // by row; nil where nothing is
+	cut    []bool // by iteration: some of its data are missing
+	memory bool   // no memory event was recorded up to the end
+}
+
+// mark says of the iteration at place k, and of its phases, what is unknown.
+func (e *ending) mark(out *Iteration, k int, it *iterSpan) {
+	out.Truncated, out.Lost = out.Truncated || e.cut[k], e.lost[it.row]
+	for i := range out.Phases {
+		out.Phases[i].Lost = e.lost[int(it.row)+1+i]
+	}
+}
+
+// An ender looks at one process for events that end while its iterations go on. Their end alone says nothing: a caching
+// allocator asks the driver for nothing once it is warm, and a program may go on without the GPU. So:
+//
+//  1. API calls ended where no thread of the process made any after an iteration in which it had, while at least
+//     endedIterations more followed, of a family in which most held launches so far. A program that is done with the GPU
+//     still makes calls when it exits. Whatever is recorded after that belongs to nothing, and memory is unknown.
+//  2. Kernels ended where later iterations launch them: each launch that succeeds leaves a kernel.
+//  3. Memory events ended where later iterations allocate device memory: each such call leaves an event.
+//
+// What begins after the end is unknown, and the iteration at hand is cut off unless all that it should have is there.
+type ender struct {
+	src    *source
+	a      *alignment
+	rows   *procRows
+	proc   *process
+	tracks []*trackUse
+
+	calls  []rowCalls // by row, inclusive
+	work   []int64    // kernels and whole graphs, likewise
+	copies []int64    // copies and memsets, likewise
+	allocs int64      // calls that allocate device memory, in and outside of rows
+	graphs bool       // whole graphs are recorded
+
+	lastWork   int64 // ns; when the last kernel or graph began; -maxTime for none
+	lastMemory int64 // ns; of the last memory event; -maxTime for none
+
+	ending
+	doubts []Warning
+}
+
+// A rowCalls counts the API calls of a row.
+type rowCalls struct {
+	calls, launches int64
+	callProof
+}
+
+// endings finds what is unknown of each process because its trace ended; nil for those of which nothing is.
+func endings(src *source, a *alignment, r *rows, u *uses) (out []*ending, doubts []Warning) {
+	if !src.collected.API {
+		return nil, nil
+	}
+	tracks := make(map[*process][]*trackUse)
+	for _, t := range u.tracks {
+		tracks[t.proc] = append(tracks[t.proc], t)
+	}
+	procs := src.processes.all()
+	out = make([]*ending, len(procs))
+	for i, p := range procs {
+		e := &ender{src: src, a: a, rows: r.proc(p), proc: p, tracks: tracks[p]}
+		if len(e.rows.iters) <= endedIterations || i >= len(a.calls.last) {
+			continue
+		}
+		e.count(r)
+		if !e.api() {
+			e.memoryEvents()
+		}
+		e.kernels()
+		if e.lost != nil {
+			out[i] = &e.ending
+		}
+		doubts = append(doubts, e.doubts...)
+	}
+	return out, doubts
+}
+
+// count fills what is counted by row.
+func (e *ender) count(r *rows) {
+	n := len(e.rows.list)
+	e.calls, e.work, e.copies = make([]rowCalls, n), make([]int64, n), make([]int64, n)
+	c := e.a.calls
+	for id := range e.a.ranges.spans {
+		if e.a.ranges.spans[id].proc != e.proc.index {
+			continue
+		}
+		e.allocs += int64(c.proofs[id].allocs)
+		if row := r.of[id]; row >= 0 {
+			e.calls[row].add(&rowCalls{c.use[id].Calls, c.launches[id], c.proofs[id]})
+		}
+	}
+	e.allocs += int64(c.proofs[len(e.a.ranges.spans)+int(e.proc.index)].allocs)
+	for i, w := range slices.Backward(e.rows.list) {
+		if w.parent >= 0 {
+			e.calls[w.parent].add(&e.calls[i])
+		}
+	}
+	e.lastWork, e.lastMemory = -maxTime, -maxTime
+	for _, t := range e.tracks {
+		e.lastMemory = max(e.lastMemory, t.memory.last)
+		if t.kernels != nil {
+			e.lastWork = max(e.lastWork, t.kernels.last)
+			e.graphs = e.graphs || t.kernels.total.graphs > 0
+			for i := range t.kernels.use {
+				e.work[i] += t.kernels.use[i].kernels + t.kernels.use[i].graphs
+			}
+		}
+		if t.copies != nil {
+			for i := range t.copies.use {
+				e.copies[i] += t.copies.use[i].copies + t.copies.use[i].memsets
+			}
+		}
+	}
+}
+
+func (c *rowCalls) add(d *rowCalls) {
+	c.calls += d.calls
+	c.launches += d.launches
+	c.callProof.add(&d.callProof)
+}
+
+// of is what is counted for an iteration.
+func (e *ender) of(iter int) *rowCalls { return &e.calls[e.rows.iters[iter].row] }
+
+// start is the start of an iteration.
+func (e *ender) start(iter int) int64 { return e.a.ranges.spans[e.rows.iters[iter].span].start }
+
+// name is the name of an iteration; empty for -1.
+func (e *ender) name(iter int) string {
+	if iter < 0 {
+		return ""
+	}
+	return e.a.ranges.name(e.rows.iters[iter].span)
+}
+
+// lastOf is the last iteration that has something; -1 where none has.
+func (e *ender) lastOf(has func(iter int) bool) int {
+	for i := range slices.Backward(e.rows.iters) {
+		if has(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+// api finds out whether API calls ended.
+func (e *ender) api() bool {
+	n, end := len(e.rows.iters), e.a.calls.last[e.proc.index]
+	last := e.lastOf(func(i int) bool { return e.of(i).calls > 0 })
+	later := n - 1 - last
+	if last < 0 || later < endedIterations || end >= e.start(last+1) {
+		return false
+	}
+	var launches []int64 // of the iterations that were whole, as far as that can be told
+	holding := 0
+	for i := range max(last, 1) {
+		v := e.of(i).launches
+		if v > 0 {
+			holding++
+		}
+		launches = append(launches, v)
+	}
+	usual := median(launches)
+	if 4*holding < 3*len(launches) || usual*int64(later) < endedLaunches {
+		return false
+	}
+	e.cutFrom(last, last > 0 && e.of(last).launches >= usual)
+	e.after(end, Lost{Memory: true, Kernels: true, Copies: true, API: true})
+	kinds := []Events{EventsAPI}
+	further := e.start(min(last+2, n-1)) // the GPU runs behind: what was launched in time may run a little later
+	if e.src.collected.Kernels && e.lastWork < further {
+		kinds = append(kinds, EventsGPU)
+	}
+	if e.memory = e.src.collected.Memory && e.lastMemory < e.start(last+1); e.memory {
+		kinds = append(kinds, EventsMemory)
+	}
+	e.doubt(end, last, kinds...)
+	return true
+}
+
+// memoryEvents finds out whether memory events ended.
+func (e *ender) memoryEvents() {
+	end := e.lastMemory
+	if end == -maxTime {
+		return // there never were any: a library's own memory, or none at all
+	}
+	n, missing := 0, int64(0)
+	last := e.lastOf(func(i int) bool { return e.start(i) <= end })
+	for i := last + 1; i < len(e.rows.iters); i++ {
+		if v := int64(e.of(i).allocs); v > 0 {
+			n, missing = n+1, missing+v
+		}
+	}
+	events := int64(0)
+	for _, t := range e.tracks {
+		if l := t.memory.levels[LevelDevice]; l != nil {
+			events += l.out.Allocs
+		}
+	}
+	// Where most calls left no event before either, such calls do not.
+	if n < endedIterations || 2*events < e.allocs-missing {
+		return
+	}
+	e.cutFrom(last, last < 0 || e.allocEvents(last) >= int64(e.of(last).allocs))
+	e.after(end, Lost{Memory: true})
+	e.memory = true
+	e.doubt(end, last, EventsMemory)
+}
+
+// allocEvents counts the allocations of device memory that are attributed to an iteration.
+func (e *ender) allocEvents(iter int) (n int64) {
+	it := &e.rows.iters[iter]
+	for _, t := range e.tracks {
+		if l := t.memory.levels[LevelDevice]; l != nil {
+			for r := it.row; r <= it.last; r++ {
+				n += l.count[r].allocs
+			}
+		}
+	}
+	return n
+}
+
+// launched is how many kernels and graphs must have come from a row.
+func (e *ender) launched(row int32) int64 {
+	c := &e.calls[row]
+	if e.graphs {
+		return int64(c.kernels) + int64(c.callProof.graphs)
+	}
+	return int64(c.kernels)
+}
+
+// kernels finds out whether kernels ended.
+func (e *ender) kernels() {
+	if !e.src.collected.Kernels || !e.joined() {
+		return
+	}
+	its := e.rows.iters
+	last := e.lastOf(func(i int) bool { return e.work[its[i].row] > 0 })
+	n, missing := 0, int64(0)
+	for i := last + 1; i < len(its); i++ {
+		if v := e.launched(its[i].row); v > 0 {
+			n, missing = n+1, missing+v
+		}
+	}
+	died := e.lost != nil && e.lostAll()
+	if n == 0 || !died && (n < endedIterations || missing < endedLaunches) {
+		return
+	}
+	lost := Lost{Kernels: true, Copies: true}
+	for i := last + 1; i < len(its); i++ {
+		lost.Copies = lost.Copies && e.copies[its[i].row] == 0
+	}
+	e.cutFrom(last, last < 0 || e.work[its[last].row] >= e.launched(its[last].row))
+	from := int64(-maxTime) // ranges before any iteration may have lost theirs too
+	if last >= 0 {
+		from = e.start(last)
+	}
+	starts := e.rows.starts()
+	for i := range e.rows.list {
+		w := &e.rows.list[i]
+		gone := w.iter > int32(last) && w.kind != rowRange || starts[i] >= from && e.work[i] == 0 && e.launched(int32(i)) > 0
+		if gone {
+			e.lost[i].add(lost)
+		}
+	}
+	if !died {
+		e.doubt(e.lastWork, last, EventsGPU)
+	}
+}
+
+// joined says that kernels know their launches: else none is in any iteration, whatever was recorded.
+func (e *ender) joined() bool {
+	var kernels, unknown int64
+	for _, t := range e.tracks {
+		if t.kernels != nil {
+			kernels, unknown = kernels+t.kernels.attr.Kernels, unknown+t.kernels.attr.NoLaunch
+		}
+	}
+	return 10*unknown <= kernels
+}
+
+// lostAll says that API calls ended.
+func (e *ender) lostAll() bool {
+	return slices.ContainsFunc(e.lost, func(l Lost) bool { return l.API })
+}
+
+// starts are the starts of rows, in ns; maxTime for a rest that has no time of its own.
+func (p *procRows) starts() []int64 {
+	out := slices.Repeat([]int64{maxTime}, len(p.list))
+	for _, c := range p.calls {
+		out[c.row] = min(out[c.row], c.start)
+	}
+	return out
+}
+
+// cutFrom marks the iterations after one as cut off, and that one too unless it is whole.
+func (e *ender) cutFrom(last int, whole bool) {
+	if e.lost == nil {
+		e.lost, e.cut = make([]Lost, len(e.rows.list)), make([]bool, len(e.rows.iters))
+	}
+	for i := range e.cut {
+		e.cut[i] = e.cut[i] || i > last || i == last && !whole
+	}
+}
+
+// after marks what begins after a time.
+func (e *ender) after(end int64, lost Lost) {
+	starts := e.rows.starts()
+	for i := range e.lost {
+		if starts[i] > end {
+			e.lost[i].add(lost)
+		}
+	}
+}
+
+func (e *ender) doubt(end int64, last int, kinds ...Events) {
+	e.doubts = append(e.doubts, Warning{Code: TraceEnded, PID: e.proc.pid, Count: int64(len(e.rows.iters) - 1 - last),
+		Events: kinds, Time: end, Name: e.name(last)})
+}
+
+func (l *Lost) add(m Lost) {
+	l.Memory, l.Kernels = l.Memory || m.Memory, l.Kernels || m.Kernels
+	l.Copies, l.API = l.Copies || m.Copies, l.API || m.API
+}
