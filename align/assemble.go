@@ -160,7 +160,7 @@ func (as *assembler) levels(t *trackUse, out *Track, uses []*Use) {
 			l.out.PeakAt = as.time.first
 		}
 		if e := at(as.ended, t.proc); e != nil && e.memory && !kind.OfSnapshot() {
-			l.out.Ended = true
+			l.out.Ended, l.out.EndedAt = true, e.last
 		}
 		out.Levels = append(out.Levels, l.out)
 		if kind == LevelDevice {

@@ -27,6 +27,7 @@ type ending struct {
 	lost   []Lost // by row; nil where nothing is
 	cut    []bool // by iteration: some of its data are missing
 	memory bool   // no memory event was recorded up to the end
+	last   int64  // ns; from when on, where memory
 }
 
 // mark says of the iteration at place k, and of its phases, what is unknown.
@@ -199,6 +200,7 @@ func (e *ender) api() bool {
 		kinds = append(kinds, EventsGPU)
 	}
 	if e.memory = e.src.collected.Memory && e.lastMemory < e.start(last+1); e.memory {
+		e.last = max(e.lastMemory, end)
 		kinds = append(kinds, EventsMemory)
 	}
 	e.doubt(end, last, kinds...)
@@ -230,7 +232,7 @@ func (e *ender) memoryEvents() {
 	}
 	e.cutFrom(last, last < 0 || e.allocEvents(last) >= int64(e.of(last).allocs))
 	e.after(end, Lost{Memory: true})
-	e.memory = true
+	e.memory, e.last = true, end
 	e.doubt(end, last, EventsMemory)
 }
 

@@ -112,6 +112,7 @@ type Level struct {
 	FailedAllocs   int64 // calls to allocate this kind that returned an error
 	Partial        bool  // the report started in the middle: peak and level are lower bounds
 	Ended          bool  // its events ended before the program did: the peak is a lower bound, the level at the end unknown
+	EndedAt        int64 // ns; from when on nothing was recorded, where Ended; else 0
 	Static         int64 // of Allocs, those of modules' static memory
 }
 

@@ -48,6 +48,11 @@ func TestWarnings(t *testing.T) {
 		{func(r *align.Report) { r.Recording.Unseen = []align.Unseen{{PID: 8, Calls: 4}} }, 8, "vmm_unseen", "process 8: 4 virtual-memory calls"},
 		{func(r *align.Report) { r.Tracks[0].Levels[0].UnmatchedFrees, r.Tracks[0].Levels[0].Baseline = 2, 2*mib }, 7,
 			"unmatched_frees", "process 7 device 1: 2 frees of device memory (2 MiB) have no allocation"},
+		{func(r *align.Report) {
+			r.Source.Start = 1_000_000_000
+			r.Warnings = []align.Warning{{Code: align.TraceEnded, PID: 7, Count: 4, Time: 3_500_000_000, Name: "step 2",
+				Events: []align.Events{align.EventsAPI, align.EventsGPU, align.EventsMemory}}}
+		}, 7, "trace_ended", "process 7: CUDA API calls, kernels and memory events end at 2.500 s, in step 2, although the program goes on: the trace ended, and what they tell of the 4 iterations"},
 		{func(r *align.Report) { r.Tracks[0].Levels[1].LostFrees = 2 }, 7, "lost_frees", "process 7 device 1: 2 blocks of pinned memory"},
 		{func(r *align.Report) { r.Tracks[0].Levels[1] = align.Level{Kind: "kind 9", Allocs: 2} }, 7, "unknown_kind", "2 allocations are of memory \"kind 9\""},
 		{func(r *align.Report) { r.Tracks[0].Levels[1] = align.Level{Kind: "unknown", Allocs: 2} }, 7, "unknown_kind", "2 allocations are of memory \"unknown\""},
