@@ -159,7 +159,7 @@ func (as *assembler) levels(t *trackUse, out *Track, uses []*Use) {
 		if l.peakN == 0 { // never above what it started with
 			l.out.PeakAt = as.time.first
 		}
-		if e := at(as.ended, t.proc); e != nil && e.memory && !kind.OfSnapshot() {
+		if e := at(as.ended, t.proc); e != nil && e.memory && !kind.FromSnapshot() {
 			l.out.Ended, l.out.EndedAt = true, e.last
 		}
 		out.Levels = append(out.Levels, l.out)

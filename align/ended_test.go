@@ -152,7 +152,7 @@ func TestTraceGoesOn(t *testing.T) {
 					t.Errorf("%s: lost %+v, truncated %v", it.Name, it.Lost, it.Truncated)
 				}
 			}
-			if tr.Level(LevelDevice).Ended {
+			if l := tr.Level(LevelDevice); l != nil && l.Ended {
 				t.Error("the level's events ended")
 			}
 		})

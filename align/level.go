@@ -43,9 +43,6 @@ func levelOrder(k LevelKind) int {
 // Known says that the kind has a name and a meaning; allocations of others count for no such level.
 func (k LevelKind) Known() bool { return levelOrder(k) < levelOrder(LevelUnknown) }
 
-// OfSnapshot says that the level comes from a snapshot, not from the trace.
-func (k LevelKind) OfSnapshot() bool { return k == LevelAllocated || k == LevelReserved }
-
 // callUse is a level over one call. Until the end of the sweep its bytes are relative to the baseline.
 type callUse struct {
 	start, end, peak int64 // bytes

@@ -44,6 +44,10 @@ type Collected struct {
 	Kernels bool // GPU work was recorded: kernels, or whole graphs
 	API     bool // CUDA API calls were recorded
 	Copies  bool // copies and memsets can be told: recorded, or GPU work was recorded and none came
+
+	// What calls tell of events that are missing although they were to be recorded.
+	Launches int64 // successful launches, where no GPU work was recorded; else 0
+	Allocs   int64 // successful allocations of device memory, where memory usage was to be recorded and no event is there; else 0
 }
 
 // Without is what is known of a stretch of time from which some was lost.

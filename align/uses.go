@@ -113,8 +113,9 @@ func (u *uses) join(src *source, a *alignment, r *rows, memory *memorySweep, ker
 	for key := range byKey {
 		used[key.proc] = true
 	}
+	seen := src.collected.Memory || src.collected.Kernels || src.collected.Launches > 0
 	for _, p := range src.processes.all() {
-		if !used[p] && (src.collected.Memory || src.collected.Kernels) && at(a.calls.names, p) != nil {
+		if !used[p] && seen && at(a.calls.names, p) != nil {
 			entry(byKey, trackKey{p, 0})
 		}
 	}

@@ -65,6 +65,9 @@ func (d *doubter) recording(r *align.Recording) {
 func (d *doubter) collected(rep *align.Report) {
 	c, r := &rep.Collected, &rep.Recording
 	switch {
+	case c.Allocs > 0:
+		d.say(0, "memory_not_collected", "memory usage was to be recorded, but %s of device memory left no event: the profiler could not trace the GPU",
+			wording.Plural(c.Allocs, "allocation"))
 	case !c.Memory:
 		d.say(0, "memory_not_collected", "memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true")
 	case r.MemoryEvents == 0:
@@ -72,8 +75,8 @@ func (d *doubter) collected(rep *align.Report) {
 	case !r.MemoryKinds:
 		d.say(0, "no_memory_kind", "the export does not say the kind of memory: host and device memory cannot be told apart")
 	}
-	if !c.Kernels && r.Launches > 0 {
-		d.say(0, "no_gpu_activity", "%d launches were seen, but no GPU activity was recorded: the driver or its permissions did not allow it", r.Launches)
+	if why := NoGPU(c); why != "" {
+		d.say(0, "no_gpu_activity", "%s: %s", why, HowGPU(c))
 	}
 	if !c.API {
 		d.say(0, "api_not_collected", "CUDA API calls were not collected: GPU work and memory events cannot be joined to ranges; record with -t cuda,nvtx")

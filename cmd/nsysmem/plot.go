@@ -157,7 +157,11 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	if err != nil {
 		return err
 	}
-	if !rep.Collected.Memory {
+	switch c := &rep.Collected; {
+	case c.Memory:
+	case c.Launches > 0:
+		return lacking("plot %q: memory events were not collected: %s: %s", path, findings.NoGPU(c), findings.HowGPU(c))
+	default:
 		return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
 	}
 	if len(rep.Tracks) == 0 {

@@ -52,7 +52,7 @@ func (v *view) use(u *align.Use) *align.MemoryUse {
 }
 
 // lost says that the level that the picture is about is unknown in an iteration.
-func (v *view) lost(it *align.Iteration) bool { return it.Lost.Memory && !v.level.OfSnapshot() }
+func (v *view) lost(it *align.Iteration) bool { return it.Lost.Memory && !v.level.FromSnapshot() }
 
 // setter is the top-level phase that set an iteration's peak: "(other)" where none did.
 func (v *view) setter(it *align.Iteration) string {

@@ -236,7 +236,7 @@ func (e *encoder) use(u *align.Use, timed bool) {
 		e.raw(",")
 		e.text(string(o.Level))
 		e.raw(":")
-		e.memory(&o.MemoryUse, timed, e.c.Memory || e.lost && o.Level.OfSnapshot())
+		e.memory(&o.MemoryUse, timed, e.c.Memory || e.lost && o.Level.FromSnapshot())
 	}
 	if unused, outside, ok := u.Gaps(); ok && timed {
 		e.raw(`,"gaps":{"unused_end_bytes":`)

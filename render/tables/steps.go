@@ -189,7 +189,7 @@ var (
 // LevelColumns are the figures of a level beside the device level, such as "managed", with a prefix before their keys.
 func LevelColumns(kind align.LevelKind, prefix string) []Column[*Step] {
 	collected := (*Step).collected
-	if kind.OfSnapshot() { // whatever became of the trace
+	if kind.FromSnapshot() { // whatever became of the trace
 		collected = (*Step).recorded
 	}
 	p := part[*Step, align.MemoryUse]{key: prefix, collected: collected, needs: knowsMemory,

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// withoutGPU is a report whose launches were traced and whose GPU work was not, as under WSL.
+func withoutGPU(t *testing.T) string {
+	t.Helper()
+	path := sample(t, "cnn_default")
+	for _, table := range []string{"KERNEL", "MEMCPY", "MEMSET"} {
+		change(t, path, "DROP TABLE CUPTI_ACTIVITY_KIND_"+table)
+	}
+	return path
+}
+
+// TestLaunchesWithoutGPU checks that every command says why GPU work is missing, and does not advise what was done.
+func TestLaunchesWithoutGPU(t *testing.T) {
+	const why = "CUDA launches were traced (964 calls), GPU activity was not: as under WSL, in containers without CUPTI permissions (ERR_NVGPUCTRPERM)"
+	memory, none, whole := withoutGPU(t), withoutGPU(t), sample(t, "cnn_default")
+	change(t, none, "DROP TABLE CUDA_GPU_MEMORY_USAGE_EVENTS")
+	t.Chdir(t.TempDir())
+	check := func(want int, args ...string) {
+		t.Helper()
+		code, out, errs := command(t, args...)
+		said := strings.ReplaceAll(strings.Join(strings.Fields(out+errs), " "), `\`, "")
+		if code != want || !strings.Contains(said, why) || strings.Contains(said, "record with nsys profile -t cuda") {
+			t.Errorf("%v: exit %d, want %d: %s", args, code, want, said)
+		}
+	}
+	for _, path := range []string{memory, none} {
+		code := exitLacking
+		if path == memory {
+			code = exitDone
+		}
+		check(exitDone, "info", path)
+		check(exitDone, "info", path, "--format", "json")
+		for _, format := range []string{"text", "json", "md", "csv"} {
+			check(code, "summary", path, "--format", format)
+		}
+		check(code, "plot", path, "--force")
+		check(code, "report", path, "--force")
+	}
+	check(exitFailed, "batch", none, "-o", "out")
+	if code, out, _ := command(t, "summary", whole); code != exitDone || strings.Contains(out, "WSL") {
+		t.Errorf("exit %d, it speaks of WSL where GPU work was recorded", code)
+	}
+}
+
+// TestSettingsAreBelievedLess checks that what the events show to be on is on, whatever the export's settings say.
+func TestSettingsAreBelievedLess(t *testing.T) {
+	path := sample(t, "cnn_default")
+	change(t, path, "UPDATE META_DATA_CAPTURE SET value = 'false' WHERE name LIKE '%COLLECT_%'")
+	_, out, _ := command(t, "info", path)
+	for _, want := range []string{"CUDA trace  on", "memory usage  on", "NVTX trace  on"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing:\n%s", want, out)
+		}
+	}
+	if code, _, errs := command(t, "summary", path, "-f", "json"); code != exitDone || errs != "" {
+		t.Errorf("exit %d, said %q", code, errs)
+	}
+}
