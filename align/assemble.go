@@ -27,7 +27,7 @@ type assembler struct {
 func assemble(src *source, a *alignment, r *rows, u *uses, snap snapshot) *Report {
 	meta := src.db.Meta()
 	as := &assembler{src: src, aligned: a, rows: r, uses: u, snapshot: snap, time: a.time.with(u.time)}
-	rep := &Report{Collected: src.collected, Recording: u.recording(src, a.calls),
+	rep := &Report{Collected: src.collected, Recording: u.recording(src, a),
 		Source: Source{Path: src.db.Path(), NsysVersion: meta.NsysVersion, SchemaVersion: meta.SchemaVersion,
 			StartUTC: meta.StartUTC, Start: as.time.first, End: as.time.last, OS: meta.OS, Driver: meta.Driver,
 			CUDADriver: meta.CUDADriver, TimeShift: meta.TimeShift}}

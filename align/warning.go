@@ -45,13 +45,13 @@ const (
 
 // A Recording says how the recording itself went: what was recorded and what was not, beyond Collected.
 type Recording struct {
-	File         []nsysdb.Warning    // doubts about the file
-	Diagnostics  []nsysdb.Diagnostic // what the profiler said: warnings and worse
-	MemoryEvents int64               // memory events that can be read
-	MemoryKinds  bool                // they say of which kind the memory is
-	Launches     int64               // API calls that launch work on the GPU
-	WholeGraphs  bool                // CUDA graphs were traced as one, without their kernels
-	Unseen       []Unseen            // processes with virtual memory in no event
+	File         []nsysdb.Warning // doubts about the file
+	Diagnostics  []Diagnostic     // what the profiler said: warnings and worse
+	MemoryEvents int64            // memory events that can be read
+	MemoryKinds  bool             // they say of which kind the memory is
+	Launches     int64            // API calls that launch work on the GPU
+	WholeGraphs  bool             // CUDA graphs were traced as one, without their kernels
+	Unseen       []Unseen         // processes with virtual memory in no event
 }
 
 // Unseen is a process that asks for virtual memory, of which its memory events show nothing.

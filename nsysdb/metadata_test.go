@@ -171,3 +171,22 @@ CREATE TABLE MPI_RANKS (globalPid INTEGER, rank INTEGER); INSERT INTO MPI_RANKS 
 		t.Errorf("ranks %v", m.MPIRanks)
 	}
 }
+
+// TestDiagnosticsBounded checks that one message costs one place however often it stands there, and a text beyond any sense
+// is not read.
+func TestDiagnosticsBounded(t *testing.T) {
+	t.Parallel()
+	m := open(t, build(t, `CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, timestampType INTEGER, source INTEGER, severity INTEGER, text TEXT, globalPid INTEGER);
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 4999)
+ INSERT INTO DIAGNOSTIC_EVENT SELECT i, 0, 3, 2, 'CUDA events were dropped', (i%2+5)<<24 FROM n;
+INSERT INTO DIAGNOSTIC_EVENT VALUES (1,0,3,3,CAST(zeroblob(50000000) AS TEXT),NULL), (1,0,3,3,'buffer lost',NULL);
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 4999)
+ INSERT INTO DIAGNOSTIC_EVENT SELECT i, 0, 3, 2, 'lost '||i, NULL FROM n`)).Meta()
+	if n := len(m.Diagnostics); n != maxMessages {
+		t.Fatalf("%d messages, want %d", n, maxMessages)
+	}
+	want := []Diagnostic{{"warning", "CUDA events were dropped", 5 << 24, 2500}, {"warning", "CUDA events were dropped", 6 << 24, 2500}, {"error", "", 0, 1}, {"error", "buffer lost", 0, 1}}
+	if got := m.Diagnostics[:len(want)]; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

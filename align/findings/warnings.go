@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"nsysmem/align"
 	"nsysmem/align/tensor"
@@ -54,11 +56,43 @@ func (d *doubter) recording(r *align.Recording) {
 		d.say(0, align.Code(w.Code), "%s", w.Text)
 	}
 	for _, m := range r.Diagnostics {
-		d.say(0, align.Code("profiler_"+m.Severity), "the profiler said: %s", m.Text)
+		pid := int64(0)
+		if len(m.PIDs) == 1 {
+			pid = m.PIDs[0]
+		}
+		d.say(pid, align.Code("profiler_"+m.Severity), "the profiler said%s: %s", saidOf(&m), m.Text)
 	}
 	if r.WholeGraphs {
 		d.say(0, "graphs_whole", "CUDA graphs are traced whole: record with --cuda-graph-trace=node to see their kernels")
 	}
+}
+
+// saidOf says how often and of which processes the profiler said something, such as " 3 times, of processes 7 and 9"; empty
+// for once, of none.
+func saidOf(m *align.Diagnostic) string {
+	const most = 4 // processes that are named
+	s := ""
+	if m.Count > 1 {
+		s = " " + wording.Count(m.Count) + " times"
+	}
+	n := len(m.PIDs)
+	switch {
+	case n == 0:
+		return s
+	case n > most:
+		return s + fmt.Sprintf(", of %d processes", n)
+	}
+	names := make([]string, n)
+	for i, pid := range m.PIDs {
+		names[i] = strconv.FormatInt(pid, 10)
+	}
+	if s != "" {
+		s += ","
+	}
+	if n == 1 {
+		return s + " of process " + names[0]
+	}
+	return s + " of processes " + strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 }
 
 // collected tells of what was not recorded, and how to record it.

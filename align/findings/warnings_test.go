@@ -36,7 +36,7 @@ func TestWarnings(t *testing.T) {
 			r.Recording.File = []nsysdb.Warning{{Code: "newer-schema", Text: "100 %s newer"}}
 		}, 0, "newer-schema", "100 %s newer"},
 		{func(r *align.Report) {
-			r.Recording.Diagnostics = []nsysdb.Diagnostic{{Severity: "error", Text: "lost"}}
+			r.Recording.Diagnostics = []align.Diagnostic{{Severity: "error", Text: "lost", Count: 1}}
 		}, 0, "profiler_error", "the profiler said: lost"},
 		{func(r *align.Report) { r.Recording.WholeGraphs = true }, 0, "graphs_whole", "--cuda-graph-trace=node"},
 		{func(r *align.Report) { r.Collected.Memory = false }, 0, "memory_not_collected", "--cuda-memory-usage=true"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -60,5 +61,24 @@ func TestSettingsAreBelievedLess(t *testing.T) {
 	}
 	if code, _, errs := command(t, "summary", path, "-f", "json"); code != exitDone || errs != "" {
 		t.Errorf("exit %d, said %q", code, errs)
+	}
+}
+
+// TestDiagnosticsSaid checks that the profiler's messages come once each, and not on stderr where that is asked for.
+func TestDiagnosticsSaid(t *testing.T) {
+	path, out := sample(t, "cnn_default"), t.TempDir()
+	change(t, path, "INSERT INTO DIAGNOSTIC_EVENT (timestamp, timestampType, source, severity, text, globalPid) "+
+		"SELECT start, 0, 3, 2, 'Not all CUDA events might have been collected.', globalTid FROM NVTX_EVENTS LIMIT 20")
+	change(t, path, "INSERT INTO DIAGNOSTIC_EVENT (timestamp, timestampType, source, severity, text, globalPid) "+
+		"SELECT start, 0, 3, 2, 'No CUDA events collected. Does the process use CUDA?', rowid << 24 FROM NVTX_EVENTS LIMIT 20")
+	const want = "the profiler said 20 times, of process 440: Not all CUDA events might have been collected."
+	for _, args := range [][]string{{"plot", path, "-o", filepath.Join(out, "a.png"), "--force"}, {"report", path, "-o", filepath.Join(out, "a.xlsx"), "--force"}, {"summary", path, "-f", "csv"}} {
+		_, _, errs := command(t, args...)
+		if strings.Count(errs, "the profiler said") != 1 || !strings.Contains(errs, want) {
+			t.Errorf("%v: said %q", args, errs)
+		}
+		if code, _, errs := command(t, append(args, "-q")...); code != exitDone || errs != "" {
+			t.Errorf("%v -q: exit %d, said %q", args, code, errs)
+		}
 	}
 }
