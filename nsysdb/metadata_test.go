@@ -176,7 +176,8 @@ CREATE TABLE MPI_RANKS (globalPid INTEGER, rank INTEGER); INSERT INTO MPI_RANKS 
 // is not read.
 func TestDiagnosticsBounded(t *testing.T) {
 	t.Parallel()
-	m := open(t, build(t, `CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, timestampType INTEGER, source INTEGER, severity INTEGER, text TEXT, globalPid INTEGER);
+	m := open(t, build(t, `CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);
+CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, timestampType INTEGER, source INTEGER, severity INTEGER, text TEXT, globalPid INTEGER);
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 4999)
  INSERT INTO DIAGNOSTIC_EVENT SELECT i, 0, 3, 2, 'CUDA events were dropped', (i%2+5)<<24 FROM n;
 INSERT INTO DIAGNOSTIC_EVENT VALUES (1,0,3,3,CAST(zeroblob(50000000) AS TEXT),NULL), (1,0,3,3,'buffer lost',NULL);
