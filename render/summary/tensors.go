@@ -70,19 +70,12 @@ func (e *encoder) snapshotOf(t *align.Track) {
 	e.intField("blocks", int64(len(ten.Blocks)))
 	e.key("peak")
 	e.holding(t, &ten.Peak)
-	e.raw(`,"failures":[`)
-	for i := range ten.Failures {
-		e.next(i, "")
-		e.holding(t, &ten.Failures[i])
-	}
-	e.raw(`],"at_reserved_peak":`)
+	e.key("failures")
+	e.array("", len(ten.Failures), func(i int) { e.holding(t, &ten.Failures[i]) })
+	e.key("at_reserved_peak")
 	e.cache(t, ten.AtReserved)
-	e.raw(`,"growth":[`)
-	for i := range ten.Growth {
-		e.next(i, "")
-		e.cache(t, &ten.Growth[i])
-	}
-	e.raw("]")
+	e.key("growth")
+	e.array("", len(ten.Growth), func(i int) { e.cache(t, &ten.Growth[i]) })
 	e.key("outside")
 	if o := ten.Outside; o != nil {
 		e.raw("{")
@@ -149,18 +142,16 @@ func (e *encoder) inferred(x *align.Inferred) {
 	e.intField("boundaries_in_gap", int64(x.Boundaries))
 	e.intField("kernels_compared", x.Kernels)
 	e.intField("kernels_agreeing", x.Agree)
-	e.raw(`,"iterations":[`)
-	for i := range x.Iterations {
+	e.key("iterations")
+	e.array("", len(x.Iterations), func(i int) {
 		it := &x.Iterations[i]
-		e.next(i, "")
 		e.raw("{")
 		e.intField("start_ns", it.Start)
 		e.intField("end_ns", it.End)
 		e.boolField("truncated", it.Truncated)
-		e.raw(`,"phases":[`)
-		for k := range it.Phases {
+		e.key("phases")
+		e.array("", len(it.Phases), func(k int) {
 			p := &it.Phases[k]
-			e.next(k, "")
 			e.raw("{")
 			e.textField("path", p.Name)
 			e.intField("calls", int64(p.Calls))
@@ -168,8 +159,8 @@ func (e *encoder) inferred(x *align.Inferred) {
 			e.intField("end_ns", p.End)
 			e.intField("kernels", p.Kernels)
 			e.raw("}")
-		}
-		e.raw("]}")
-	}
-	e.raw("]}")
+		})
+		e.raw("}")
+	})
+	e.raw("}")
 }
