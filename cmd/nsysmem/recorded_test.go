@@ -82,3 +82,42 @@ func TestDiagnosticsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestNoEmptyPicture checks that a process without device memory gets no picture beside one that has some, and that this
+// is said; asked for by its number it gets one.
+func TestNoEmptyPicture(t *testing.T) {
+	path, dir := sample(t, "cnn_default"), t.TempDir()
+	change(t, path, "CREATE TABLE worker AS SELECT * FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE memKind = 1 LIMIT 1")
+	change(t, path, "UPDATE worker SET globalPid = 900 << 24, correlationId = 0")
+	change(t, path, "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS SELECT * FROM worker")
+	for _, c := range []struct {
+		want string
+		said string
+		args []string
+	}{
+		{"run.png", "no picture of process 900 on device 0: it has no device memory and no GPU work there", nil},
+		{"run.png", "", []string{"--process", "440"}},
+		{"run.png", "", []string{"--process", "900"}},
+	} {
+		out := t.TempDir()
+		t.Chdir(out)
+		code, _, errs := command(t, append([]string{"plot", path}, c.args...)...)
+		files, _ := filepath.Glob(filepath.Join(out, "*"))
+		if code != exitDone || len(files) != 1 || filepath.Base(files[0]) != c.want || strings.Contains(errs, "no picture") != (c.said != "") || !strings.Contains(errs, c.said) {
+			t.Errorf("%v: exit %d, %q: %s", c.args, code, files, errs)
+		}
+	}
+	out := filepath.Join(dir, "out")
+	if code, said := batchRun(path, "-o", out, "--plot"); code != exitDone {
+		t.Fatal(said)
+	}
+	n := 0
+	for name := range tree(t, out) {
+		if strings.HasSuffix(name, "run.png") || strings.Contains(name, "gpu0.png") {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("the batch draws %d pictures of the report, want 1", n)
+	}
+}
