@@ -26,12 +26,17 @@ type witness struct {
 
 func newWitness(src *source, a *alignment, u *uses) *witness {
 	w := &witness{make(map[int64]bool), make(map[int64]bool)}
-	for _, p := range src.processes.all() {
+	procs := src.processes.all()
+	for _, p := range procs {
 		if at(a.calls.names, p) != nil {
 			w.cuda[p.gpid] = true
 		}
-		if len(at(a.ranges.byProc, p)) > 0 {
-			w.nvtx[p.gpid] = true
+	}
+	last := int32(-1) // the next range mostly is of the same process
+	for i := range a.ranges.spans {
+		if s := &a.ranges.spans[i]; s.proc != last && !s.inferred {
+			last = s.proc
+			w.nvtx[procs[last].gpid] = true
 		}
 	}
 	for _, t := range u.tracks {

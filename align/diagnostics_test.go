@@ -54,3 +54,14 @@ func TestDiagnosticsOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestDiagnosticsOfInferred checks that inferred ranges do not speak for the process: it has none of its own.
+func TestDiagnosticsOfInferred(t *testing.T) {
+	t.Parallel()
+	rep := analyze(t, findExport(t, "cnn_none"), Options{})
+	tr := onlyTrack(t, rep)
+	want := []Diagnostic{{"warning", noNVTX, 1, []int64{tr.PID}}}
+	if !tr.IterationsFrom.Inferred() || fmt.Sprint(rep.Recording.Diagnostics) != fmt.Sprint(want) {
+		t.Errorf("iterations from %q, %v, want %v", tr.IterationsFrom.How, rep.Recording.Diagnostics, want)
+	}
+}
