@@ -7,9 +7,10 @@ const (
 	// endedIterations is how many iterations without events it takes at least. A single one may be the program's own end.
 	endedIterations = 2
 
-	// endedLaunches is how many launches must be missing at least: a program that launches now and then may just have
-	// stopped.
+	// endedLaunches is how many launches must be missing at least where the calls are missing too: a program that launches
+	// now and then may just have stopped. A graph stands for so many kernels.
 	endedLaunches = 16
+	graphWorth    = 8
 )
 
 // Events are the kinds of events whose recording may end before the program does.
@@ -106,19 +107,19 @@ func (e *ender) api() bool {
 		return false
 	}
 	var launches []int64 // of the iterations that were whole, as far as that can be told
-	holding := 0
+	holding, least := 0, int64(maxTime)
 	for i := range max(last, 1) {
-		v := e.of(i).launches
+		v := e.of(i).worth()
 		if v > 0 {
 			holding++
 		}
-		launches = append(launches, v)
+		launches, least = append(launches, v), min(least, e.of(i).calls)
 	}
 	usual := median(launches)
 	if 4*holding < 3*len(launches) || usual*int64(later) < endedLaunches {
 		return false
 	}
-	e.cutFrom(last, last > 0 && e.of(last).launches >= usual)
+	e.cutFrom(last, last > 0 && e.of(last).worth() >= usual && e.of(last).calls >= least)
 	e.after(end, Lost{Memory: true, Kernels: true, Copies: true, API: true})
 	kinds := []Events{EventsAPI}
 	further := e.start(min(last+2, n-1)) // the GPU runs behind: what was launched in time may run a little later
@@ -169,14 +170,14 @@ func (e *ender) kernels() {
 	}
 	its := e.rows.iters
 	last := e.lastOf(func(i int) bool { return e.work[its[i].row] > 0 })
-	n, missing := 0, int64(0)
+	n := 0 // later iterations that launch
 	for i := last + 1; i < len(its); i++ {
-		if v := e.launched(its[i].row); v > 0 {
-			n, missing = n+1, missing+v
+		if e.launched(its[i].row) > 0 {
+			n++
 		}
 	}
 	died := e.lost != nil && e.lostAll()
-	if n == 0 || !died && (n < endedIterations || missing < endedLaunches) {
+	if n == 0 || !died && n < endedIterations {
 		return
 	}
 	lost := Lost{Kernels: true, Copies: true}

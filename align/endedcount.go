@@ -46,6 +46,9 @@ func (e *ender) count(r *rows) {
 	}
 }
 
+// worth is how much the calls launch.
+func (c *rowCalls) worth() int64 { return c.launches + (graphWorth-1)*int64(c.graphs) }
+
 func (c *rowCalls) add(d *rowCalls) {
 	c.calls += d.calls
 	c.launches += d.launches
