@@ -45,7 +45,8 @@ func (e *ending) mark(out *Iteration, k int, it *iterSpan) {
 //  1. API calls ended where no thread of the process made any after an iteration in which it had, while at least
 //     endedIterations more followed, of a family in which most held launches so far. A program that is done with the GPU
 //     still makes calls when it exits. Whatever is recorded after that belongs to nothing, and memory is unknown.
-//  2. Kernels ended where later iterations launch them: each launch that succeeds leaves a kernel.
+//  2. Kernels ended where later iterations launch them: each launch that succeeds leaves a kernel. A single iteration is
+//     enough where it launches much: the end of a recording may cut off what the GPU had yet to do.
 //  3. Memory events ended where later iterations allocate device memory: each such call leaves an event.
 //
 // What begins after the end is unknown, and the iteration at hand is cut off unless all that it should have is there.
@@ -170,14 +171,14 @@ func (e *ender) kernels() {
 	}
 	its := e.rows.iters
 	last := e.lastOf(func(i int) bool { return e.work[its[i].row] > 0 })
-	n := 0 // later iterations that launch
+	n, missing := 0, int64(0) // later iterations that launch, and how much
 	for i := last + 1; i < len(its); i++ {
-		if e.launched(its[i].row) > 0 {
-			n++
+		if v := e.launched(its[i].row); v > 0 {
+			n, missing = n+1, missing+v
 		}
 	}
 	died := e.lost != nil && e.lostAll()
-	if n == 0 || !died && n < endedIterations {
+	if n == 0 || !died && n < endedIterations && missing < endedLaunches {
 		return
 	}
 	lost := Lost{Kernels: true, Copies: true}

@@ -186,3 +186,18 @@ func TestTraceEndsOfOneRank(t *testing.T) {
 		}
 	}
 }
+
+// A single iteration without kernels tells enough where it launches much: the recording ended before the GPU was done. One
+// that launches little may have been captured into a graph.
+func TestTraceEndsBeforeTheLast(t *testing.T) {
+	t.Parallel()
+	for launches, lost := range map[int]bool{20: true, 8: false} {
+		s := newScript(t)
+		endedLoop(s, procP, launches, true, until(4990, EventsGPU))
+		rep := s.report(Options{Infer: InferOff})
+		its := onlyTrack(t, rep).Iterations
+		if its[4].Lost.Kernels != lost || its[4].Truncated != lost || its[4].Lost.Memory || its[3].Truncated || len(endedWarnings(rep)) == 1 != lost {
+			t.Errorf("%d launches: %+v, truncated %v, %v; warnings %+v", launches, its[4].Lost, its[4].Truncated, its[3].Truncated, endedWarnings(rep))
+		}
+	}
+}
