@@ -89,7 +89,9 @@ func (e *encoder) track(t *align.Track, families []align.Family) {
 	e.attribution(&t.Attribution)
 	e.tensors(t)
 	e.raw(",\n \"total\":{")
-	e.use(&t.Total, true)
+	// Where memory events ended early, the level at the end is unknown; what is known stands among the levels.
+	device := t.Level(align.LevelDevice)
+	e.known(&t.Total, align.Lost{Memory: device != nil && device.Ended})
 	e.raw("}}")
 }
 

@@ -153,7 +153,7 @@ func TestJSONLost(t *testing.T) {
 		{[]any{"iterations", 2, "gpu", "h2d_bytes"}, true}, {[]any{"iterations", 2, "api"}, true},
 		{[]any{"iterations", 2, "allocated", "end_bytes"}, true}, {[]any{"iterations", 2, "phases", 0, "api"}, false},
 		{[]any{"iterations", 2, "phases", 0, "memory"}, true}, {[]any{"iterations", 1, "memory"}, true},
-		{[]any{"levels", "device", "end_bytes"}, false}, {[]any{"levels", "device", "peak_bytes"}, true}, {[]any{"levels", "pinned", "end_bytes"}, true},
+		{[]any{"total", "memory"}, false}, {[]any{"levels", "device", "end_bytes"}, false}, {[]any{"levels", "device", "peak_bytes"}, true}, {[]any{"levels", "pinned", "end_bytes"}, true},
 	} {
 		if got := at(t, v, append([]any{"tracks", 0}, c.path...)...); (got != nil) != c.want {
 			t.Errorf("%v = %v, known %v", c.path, got, c.want)
