@@ -21,6 +21,7 @@ type memoryTrack struct {
 	byKind [nsysdb.KindUnknown + 1]*levelSweep // those of levels that kinds of memory were seen to count for
 	pool   poolSum
 	blocks []rawBlock // in no set order
+	last   int64      // ns; of the last event; -maxTime for none
 }
 
 // A rawBlock is a block by ids; names are looked up when the report is made.
@@ -152,6 +153,7 @@ func (m *memorySweeper) alloc(e *memEvent) {
 		m.keep(old, e.address, e.time, nowhere, 0, true, old.level.changes)
 	}
 	t := m.trackOf(e)
+	t.last = e.time
 	l := m.level(t, e.kind)
 	at, _ := m.places.of(m.proc, e.corr)
 	l.change(e.time, e.bytes)
@@ -180,6 +182,7 @@ func (m *memorySweeper) free(e *memEvent) {
 	} else {
 		m.blocks.remove(e.address) // leaves b as it is until the next put
 	}
+	b.track.last = e.time
 	b.level.change(e.time, -b.bytes)
 	b.level.freed(at, b.bytes)
 	m.keep(b, e.address, e.time, at, e.corr, false, b.level.changes)
@@ -199,7 +202,7 @@ func (m *memorySweeper) trackOf(e *memEvent) *memoryTrack {
 }
 
 func newMemoryTrack(p *process) *memoryTrack {
-	return &memoryTrack{proc: p, levels: make(map[LevelKind]*levelSweep)}
+	return &memoryTrack{proc: p, levels: make(map[LevelKind]*levelSweep), last: -maxTime}
 }
 
 // level is the sweep that a kind of memory of a track counts for.

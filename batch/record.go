@@ -23,7 +23,7 @@ type record struct {
 }
 
 // recordMark begins a file, and changes where older files can no longer be understood.
-const recordMark = "nsysmem batch record 2\n"
+const recordMark = "nsysmem batch record 3\n"
 
 // A recordHead is a record without its iterations.
 type recordHead struct {
@@ -78,6 +78,7 @@ type iteration struct {
 	End       int64 // ns
 	Warmup    bool
 	Truncated bool
+	Lost      align.Lost
 	PeakPhase string
 	Memory    align.MemoryUse
 	GPU       align.GPUUse
@@ -111,8 +112,8 @@ func newRecord(in Input, rep *findings.Report, ranks map[int64]int64) *record {
 		for i := range t.Iterations {
 			it := &t.Iterations[i]
 			its[i] = iteration{Index: it.Index, Name: it.Name, Start: it.Start, End: it.End, Warmup: it.Warmup,
-				Truncated: it.Truncated, Memory: it.Memory, GPU: it.GPU, API: it.API}
-			if rep.Collected.Memory {
+				Truncated: it.Truncated, Lost: it.Lost, Memory: it.Memory, GPU: it.GPU, API: it.API}
+			if rep.Collected.Memory && !it.Lost.Memory {
 				its[i].PeakPhase = it.PeakPhase("device")
 			}
 		}
@@ -151,7 +152,7 @@ func (t *track) run(h *recordHead, label string) *tables.Run {
 // step is the iteration as a row of tables.
 func (it *iteration) step(r *tables.Run) *tables.Step {
 	return &tables.Step{Collected: r.Collected, From: r.Source.Start, Path: r.Path, Track: r.Track, Peak: &it.PeakPhase,
-		Iteration: &align.Iteration{Index: it.Index, Name: it.Name, Start: it.Start, End: it.End, Warmup: it.Warmup, Truncated: it.Truncated,
+		Iteration: &align.Iteration{Index: it.Index, Name: it.Name, Start: it.Start, End: it.End, Warmup: it.Warmup, Truncated: it.Truncated, Lost: it.Lost,
 			Use: align.Use{Memory: it.Memory, GPU: it.GPU, API: it.API}}}
 }
 

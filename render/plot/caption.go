@@ -34,7 +34,7 @@ func (t *captionText) peakText() string {
 		return t.tensorPeak(lv)
 	}
 	s := t.peakHead(lv.PeakAt)
-	if lv.Partial {
+	if lv.Least() {
 		s += "at least "
 	}
 	s += wording.Bytes(lv.Peak) + " of device allocations " + t.whenText(lv.PeakAt) + t.ofCard(lv.Peak) + "." + t.inViewText(align.LevelDevice, "")

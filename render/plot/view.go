@@ -51,6 +51,9 @@ func (v *view) use(u *align.Use) *align.MemoryUse {
 	return &u.Memory
 }
 
+// lost says that the level that the picture is about is unknown in an iteration.
+func (v *view) lost(it *align.Iteration) bool { return it.Lost.Memory && !v.level.FromSnapshot() }
+
 // setter is the top-level phase that set an iteration's peak: "(other)" where none did.
 func (v *view) setter(it *align.Iteration) string {
 	best, whole := align.OtherPhase, v.use(&it.Use)

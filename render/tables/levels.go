@@ -44,6 +44,10 @@ type levelRow = Row[LevelLine]
 
 func isLevel(r *levelRow) bool { return r.Item.level != nil }
 
+func isLeast(r *levelRow) bool { return isLevel(r) && r.Item.level.Least() }
+
+func isEnded(r *levelRow) bool { return isLevel(r) && r.Item.level.Ended }
+
 func isPartial(r *levelRow) bool { return isLevel(r) && r.Item.level.Partial }
 
 // levelCount is a figure that levels have and pools have not.
@@ -64,8 +68,9 @@ var levels = slices.Concat(trackColumns[LevelLine](), []Column[*levelRow]{
 	{Key: "kind", Head: "memory traced", Text: func(r *levelRow) string { return r.Item.Kind }},
 	{Key: "in", Head: "in", Has: isLevel, Text: func(r *levelRow) string { return r.Item.peakInside }},
 	{Key: "in_note", Head: "peak in", Has: isLevel, Text: peakedIn},
-	{Key: "peak_bytes", Head: "peak", Unit: Bytes, Least: isPartial, Int: func(r *levelRow) int64 { return r.Item.Peak }},
-	{Key: "end_bytes", Head: "end", Unit: Bytes, Least: isPartial, Int: func(r *levelRow) int64 { return r.Item.End }},
+	{Key: "peak_bytes", Head: "peak", Unit: Bytes, Least: isLeast, Int: func(r *levelRow) int64 { return r.Item.Peak }},
+	{Key: "end_bytes", Head: "end", Unit: Bytes, Least: isPartial, Known: func(r *levelRow) bool { return !isEnded(r) },
+		Int: func(r *levelRow) int64 { return r.Item.End }},
 	{Key: "at_ns", Head: "at", Unit: Time, Has: isLevel, Int: func(r *levelRow) int64 { return r.after(r.Item.level.PeakAt) }},
 	levelCount("peak_at_ns", "", Time, func(l *align.Level) int64 { return l.PeakAt }, knowsMemory),
 	levelCount("baseline_bytes", "baseline", Bytes, func(l *align.Level) int64 { return l.Baseline }, knowsMemory),
@@ -78,7 +83,10 @@ var levels = slices.Concat(trackColumns[LevelLine](), []Column[*levelRow]{
 	levelCount("lost_frees", "", Count, func(l *align.Level) int64 { return l.LostFrees }, knowsMemory),
 	{Key: "partial", Unit: Flag, Int: func(r *levelRow) int64 { return one(isPartial(r)) }},
 	{Key: "note", Head: "note", Text: func(r *levelRow) string {
-		if isPartial(r) {
+		switch {
+		case isEnded(r):
+			return "its events ended early: lower bounds"
+		case isPartial(r):
 			return "partial: lower bounds"
 		}
 		return ""

@@ -81,7 +81,23 @@ var runs = slices.Concat(owner, []Column[*Run]{
 	{Key: "pool_peak_used_bytes", Unit: Bytes, Int: func(r *Run) int64 { return r.Track.Pool.PeakUsed }, Known: hasPool},
 	{Key: "findings", Head: "findings", Unit: Count, Texts: func(r *Run) []string { return r.Findings }},
 	{Key: "warnings", Head: "warnings", Unit: Count, Texts: func(r *Run) []string { return r.Warnings }},
-}, named(useColumns("", "", func(r *Run) *align.Use { return &r.Track.Total }, (*Run).collected)))
+}, named(totals()))
+
+// totals are the figures of the whole run. Where memory events ended before the program did, its level at the end is
+// unknown.
+func totals() []Column[*Run] {
+	cols := useColumns("", "", func(r *Run) *align.Use { return &r.Track.Total }, (*Run).collected)
+	for i := range cols {
+		if c := &cols[i]; c.Key == "end_bytes" || c.Key == "net_bytes" {
+			known := c.Known
+			c.Known = func(r *Run) bool {
+				l := r.Track.Level(align.LevelDevice)
+				return known(r) && (l == nil || !l.Ended)
+			}
+		}
+	}
+	return cols
+}
 
 // Runs has a row for each track of many reports.
 var Runs = define(runs, Views{

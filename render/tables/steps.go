@@ -16,6 +16,7 @@ type Step struct {
 	Phase     *align.Phase // nil for the iteration itself
 	Peak      *string      // phase of the iteration's device peak where the phases are not at hand; else nil
 
+	known   align.Collected         // of collected
 	indexed *align.Iteration        // whose phases are in paths
 	paths   map[string]*align.Phase // by path
 
@@ -31,7 +32,23 @@ func (s *Step) use() *align.Use {
 	return &s.Iteration.Use
 }
 
-func (s *Step) collected() *align.Collected { return s.Collected }
+// collected is what is known of the step.
+func (s *Step) collected() *align.Collected {
+	lost := s.Iteration.Lost
+	if s.isPhase() {
+		lost = s.Phase.Lost
+	}
+	if lost == (align.Lost{}) {
+		return s.Collected
+	}
+	s.known = s.Collected.Without(lost)
+	return &s.known
+}
+
+// recorded is what was collected of the whole report.
+func (s *Step) recorded() *align.Collected { return s.Collected }
+
+func (s *Step) knowsMemory() bool { return s.collected().Memory }
 
 func (s *Step) isPhase() bool { return s.Phase != nil }
 
@@ -131,8 +148,8 @@ var steps = append([]Column[*Step]{
 	{Key: "duration_ns", Head: "time", Unit: Time, Int: (*Step).duration},
 	{Key: "some_graphs", Head: "graphs", Unit: Count, Int: func(s *Step) int64 { return s.use().GPU.Graphs },
 		Has: func(s *Step) bool { return s.Track.Total.GPU.Graphs > 0 }},
-	{Key: "peak_phase", Head: "peak phase", Text: (*Step).peakPhase, Known: func(s *Step) bool { return s.Collected.Memory }},
-	{Key: "peak_after_ns", Head: "peak at", Unit: Time, Known: func(s *Step) bool { return s.Collected.Memory },
+	{Key: "peak_phase", Head: "peak phase", Text: (*Step).peakPhase, Known: (*Step).knowsMemory},
+	{Key: "peak_after_ns", Head: "peak at", Unit: Time, Known: (*Step).knowsMemory,
 		Int: func(s *Step) int64 { return s.use().Memory.PeakAt - s.From }},
 }, useColumns("", "", (*Step).use, (*Step).collected)...)
 
@@ -182,18 +199,22 @@ var (
 
 // LevelColumns are the figures of a level beside the device level, such as "managed", with a prefix before their keys.
 func LevelColumns(kind align.LevelKind, prefix string) []Column[*Step] {
-	p := part[*Step, align.MemoryUse]{key: prefix, collected: (*Step).collected, needs: knowsMemory,
+	collected := (*Step).collected
+	if kind.FromSnapshot() { // whatever became of the trace
+		collected = (*Step).recorded
+	}
+	p := part[*Step, align.MemoryUse]{key: prefix, collected: collected, needs: knowsMemory,
 		use: func(s *Step) *align.MemoryUse { return s.use().Level(kind) }}
 	return headed(p.columns(Memory))
 }
 
 // gapColumns are what lies between the levels allocated, reserved and traced at the end of a step.
 var gapColumns = []Column[*Step]{
-	gapColumn("unused_end_bytes", "unused cache at end", func(unused, _ int64) int64 { return unused }),
-	gapColumn("outside_end_bytes", "outside PyTorch at end", func(_, outside int64) int64 { return outside }),
+	gapColumn("unused_end_bytes", "unused cache at end", func(unused, _ int64) int64 { return unused }, (*Step).recorded),
+	gapColumn("outside_end_bytes", "outside PyTorch at end", func(_, outside int64) int64 { return outside }, (*Step).collected),
 }
 
-func gapColumn(key, head string, of func(unused, outside int64) int64) Column[*Step] {
+func gapColumn(key, head string, of func(unused, outside int64) int64, collected func(*Step) *align.Collected) Column[*Step] {
 	return Column[*Step]{Key: key, Head: head, Unit: Bytes, Over: "end gaps",
 		Int: func(s *Step) int64 {
 			unused, outside, _ := s.use().Gaps()
@@ -201,7 +222,7 @@ func gapColumn(key, head string, of func(unused, outside int64) int64) Column[*S
 		},
 		Known: func(s *Step) bool {
 			_, _, ok := s.use().Gaps()
-			return ok
+			return ok && collected(s).Memory
 		}}
 }
 
