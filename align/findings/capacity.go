@@ -56,10 +56,10 @@ func nearCapacity(s *subject) []Finding {
 	}
 	at := ""
 	if l := s.Level(align.LevelDevice); l != nil {
-		if it, phase := s.PeakPlace(l); it != nil {
+		if it, by := s.PeakPlace(l); it != nil {
 			at = " in " + it.Name
-			if phase != "" {
-				at += ", " + phase
+			if by.Phase != "" {
+				at += ", " + by.String()
 			}
 		}
 	}

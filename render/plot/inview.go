@@ -1,6 +1,9 @@
 package plot
 
 import (
+	"sort"
+	"strings"
+
 	"nsysmem/align"
 )
 
@@ -34,6 +37,37 @@ func (s *scene) inView(kind align.LevelKind) levelHeight {
 		}
 	}
 	return h
+}
+
+// peakPlace says where the peak of a level that is reached first at a time lies, and when, for its mark and its name: in the
+// phase that made it. What static memory of modules adds later, or another phase within 1 % of it, moves neither.
+func (n *names) peakPlace(kind align.LevelKind, bytes, at int64) (string, int64) {
+	its := n.track.Iterations
+	i := sort.Search(len(its), func(i int) bool { return its[i].Start > at }) - 1
+	if i < 0 || at >= its[i].End {
+		return n.where(at), at
+	}
+	it := &its[i]
+	if m := it.Level(kind); m == nil || m.Peak != bytes || m.PeakAt != at {
+		return n.where(at), at
+	}
+	by := it.PeakBy(kind)
+	switch {
+	case by.At == at && by.Ties == nil, by.Phase == "", by.Phase == align.AtStart:
+		return n.where(at), at
+	}
+	place := n.in(i, by.Phase, "")
+	if by.Phase == align.OtherPhase {
+		place = n.in(i, "", "")
+	}
+	if len(by.Ties) > 0 {
+		ties := make([]string, len(by.Ties))
+		for i, p := range by.Ties {
+			ties[i] = short(p)
+		}
+		place += " (tie: " + strings.Join(ties, ", ") + ")"
+	}
+	return place, by.At
 }
 
 // inTimeline is the highest level of a kind on the curve of the timeline.
