@@ -33,9 +33,10 @@ func (p PeakBy) String() string {
 	return p.Phase + " (tie: " + strings.Join(p.Ties, ", ") + ")"
 }
 
-// own is how high a level comes in a row: the device level without static memory, other levels as they are.
+// own is how high a level comes in a row: the device level without static memory unless that is all there is, other levels
+// as they are.
 func (u *Use) own(kind LevelKind) (OwnPeak, bool) {
-	if kind == LevelDevice && u.Own != nil {
+	if kind == LevelDevice && u.Own != nil && u.Own.Bytes > 0 {
 		return *u.Own, true
 	}
 	m := u.Level(kind)
@@ -162,12 +163,22 @@ func (it *Iteration) innermost(kind LevelKind, peak OwnPeak, below string) strin
 }
 
 // PeakPlace is the iteration in which a level of the track was highest and what made the peak there: nil and nothing where
-// that was outside all iterations.
+// that was outside all iterations. Where modules alone lifted the level in that iteration, the one before counts in which
+// the rest of the level came so high, if there is one.
 func (t *Track) PeakPlace(l *Level) (*Iteration, PeakBy) {
 	i := sort.Search(len(t.Iterations), func(i int) bool { return t.Iterations[i].End > l.PeakAt })
 	if i == len(t.Iterations) || t.Iterations[i].Start > l.PeakAt {
 		return nil, PeakBy{}
 	}
 	it := &t.Iterations[i]
-	return it, it.PeakBy(l.Kind)
+	by := it.PeakBy(l.Kind)
+	if top, ok := it.Use.own(l.Kind); ok && by.Phase == AtStart {
+		for k := range t.Iterations[:i] {
+			before := &t.Iterations[k]
+			if o, ok := before.Use.own(l.Kind); ok && o.Need > 0 && o.Bytes >= top.Bytes {
+				return before, before.PeakBy(l.Kind)
+			}
+		}
+	}
+	return it, by
 }

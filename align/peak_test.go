@@ -92,6 +92,31 @@ func TestPeakStatic(t *testing.T) {
 	}
 }
 
+// TestPeakPlaceStatic: modules that are loaded late do not take the run's peak to their iteration; of a device with nothing
+// but modules, the phase that loads them made it.
+func TestPeakPlaceStatic(t *testing.T) {
+	t.Parallel()
+	for _, own := range []bool{true, false} {
+		s := loop(t, 4, func(s *script, i, at int64) {
+			if i == 0 && own {
+				s.alloc(at+150, tid(procP, 1), 10, 0x1000, 100_000)
+			}
+			if i == 3 {
+				s.mem(at+450, procP, 0, 0x9000, 1028, nsysdb.KindDeviceStatic, nsysdb.OpAlloc, null)
+			}
+		})
+		tr := onlyTrack(t, s.report(Options{}))
+		it, by := tr.PeakPlace(tr.Level(LevelDevice))
+		want, phase := 3, "optimizer"
+		if own {
+			want, phase = 0, "forward"
+			equal(t, "peak of the last", tr.Iterations[3].PeakPhase(LevelDevice), AtStart)
+		}
+		equal(t, "iteration", it.Index, want)
+		equal(t, "phase", by.Phase, phase)
+	}
+}
+
 // TestStaticCounts: allocations of static memory are counted among all and apart, for the phase of the call that loads them.
 func TestStaticCounts(t *testing.T) {
 	t.Parallel()
