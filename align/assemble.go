@@ -165,6 +165,9 @@ func (as *assembler) levels(t *trackUse, out *Track, uses []*Use) {
 		out.Levels = append(out.Levels, l.out)
 		if kind == LevelDevice {
 			out.Total.Memory = l.out.whole()
+			if l.out.Static > 0 {
+				l.takeOwn(uses)
+			}
 			l.takeRows(func(r int32) *MemoryUse { return &uses[r].Memory })
 			continue
 		}
@@ -184,7 +187,8 @@ func (as *assembler) levels(t *trackUse, out *Track, uses []*Use) {
 // whole is the use of a level over the whole report.
 func (l *Level) whole() MemoryUse {
 	return MemoryUse{Start: l.Baseline, End: l.End, Net: l.End - l.Baseline, Peak: l.Peak, PeakAt: l.PeakAt, Need: l.Peak - l.Baseline,
-		Allocs: l.Allocs, AllocBytes: l.AllocBytes, Frees: l.Frees, FreeBytes: l.FreeBytes, FailedAllocs: l.FailedAllocs}
+		Allocs: l.Allocs, AllocBytes: l.AllocBytes, Frees: l.Frees, FreeBytes: l.FreeBytes, FailedAllocs: l.FailedAllocs,
+		StaticAllocs: l.Static, StaticAllocBytes: l.StaticBytes}
 }
 
 // work fills the kernels and copies of a track and of its rows.

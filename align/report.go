@@ -118,6 +118,7 @@ type Level struct {
 	Ended          bool  // its events ended before the program did: the peak is a lower bound, the level at the end unknown
 	EndedAt        int64 // ns; from when on nothing was recorded, where Ended; else 0
 	Static         int64 // of Allocs, those of modules' static memory
+	StaticBytes    int64 // bytes of those
 }
 
 // Least says that the peak is a lower bound.
@@ -158,6 +159,19 @@ type MemoryUse struct {
 	Frees        int64
 	FreeBytes    int64
 	FailedAllocs int64
+
+	// Of Allocs and AllocBytes, those of static memory of modules, which comes when a module is loaded.
+	StaticAllocs     int64
+	StaticAllocBytes int64
+}
+
+// An OwnPeak is how high the device level comes in a row without the static memory of modules. CUDA loads modules when they
+// are first used, so that the level may be highest in a phase that allocated nothing. It is used to say what made a peak;
+// the peak itself is MemoryUse.Peak.
+type OwnPeak struct {
+	Bytes int64 // not under the level at the start
+	At    int64 // ns; when it was first reached
+	Need  int64 // bytes over the start, of a phase the highest of one call
 }
 
 // GPUUse is the GPU work attributed to a row, whenever it ran.
@@ -189,6 +203,7 @@ type APIUse struct {
 // Use is all that is counted for a row. Which parts were collected stands in Report.Collected.
 type Use struct {
 	Memory MemoryUse // the device level
+	Own    *OwnPeak  // of the device level; nil where no static memory is in it, and in medians and totals
 	GPU    GPUUse
 	API    APIUse
 	Other  []LevelUse // levels beside the device level that have events: "managed", "pinned", "allocated", "reserved"
@@ -305,6 +320,7 @@ type Block struct {
 	EndIteration int    // likewise where it was freed
 	EndPhase     string
 	Lost         bool // its free is not in the report; its address was allocated anew at End
+	Folded       int  // how many blocks a line of a list stands for; 0 for a block itself
 }
 
 // KernelStat is one kernel in one phase, over all iterations.

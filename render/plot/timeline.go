@@ -295,10 +295,11 @@ func (s *scene) topLabel(kind align.LevelKind, high int64, a canvas.Area, at can
 		label = "peak at least "
 	}
 	label += wording.Bytes(high)
-	if w := s.where(h.at); w != "" {
+	w, mark := s.peakPlace(kind, h.bytes, h.at)
+	if w != "" {
 		label += " " + w
 	}
-	at.X = a.X(h.at)
+	at.X = a.X(mark)
 	return label, at
 }
 

@@ -155,6 +155,11 @@ func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 func (e *encoder) iteration(step *tables.Step) {
 	e.raw("{")
 	members(e, tables.Iterations.Columns(tables.JSON), step)
+	if e.c.Memory {
+		ties := step.Iteration.PeakBy(align.LevelDevice).Ties
+		e.key("peak_ties")
+		e.array("", len(ties), func(i int) { e.text(ties[i]) })
+	}
 	e.raw(",")
 	e.known(&step.Iteration.Use, step.Iteration.Lost)
 	e.key("phases")

@@ -55,7 +55,7 @@ var leveledSteps = slices.Concat(
 	threeLevels("", (*Step).use, (*Step).recorded, (*Step).collected, "start_bytes", "end_bytes", "net_bytes", "peak_bytes", "need_bytes"),
 	gapColumns,
 	[]Column[*Step]{
-		{Key: "allocated_peak_phase", Head: "allocated peaks in", Text: func(s *Step) string { return s.Iteration.PeakPhase("allocated") }},
+		{Key: "allocated_peak_phase", Head: "allocated peaks in", Text: func(s *Step) string { return s.Iteration.PeakBy(align.LevelAllocated).String() }},
 	})
 
 // allLevels is what the sheets show of the three levels and of the gaps between them.
