@@ -29,7 +29,8 @@ type inferences struct {
 //
 //  1. The operations of those processes are read and joined to their launches.
 //  2. Each process's are searched for what repeats.
-//  3. What is found is put among the ranges: iterations where there are none, phases where iterations have none.
+//  3. What is found is cut where memory is taken: see period.Result.CutByMemory.
+//  4. It is put among the ranges: iterations where there are none, phases where iterations have none.
 func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, picks []picked) (*inferences, error) {
 	out := &inferences{ranges: r, leads: leads, byProc: make(map[*process]inference)}
 	procs := src.processes.all()[:len(picks)]
@@ -49,10 +50,14 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 	if err != nil {
 		return nil, err
 	}
+	memory, err := readMemoryTimes(ctx, src, want, r.time.with(c.time))
+	if err != nil {
+		return nil, err
+	}
 	b := newInferrer(src, r, leads)
 	for i, p := range procs {
 		if want[p] {
-			out.byProc[p] = b.process(p, ops[p], picks[i].chosen)
+			out.byProc[p] = b.process(p, ops[p], memory[p], picks[i].chosen)
 		}
 	}
 	if len(b.ranges.spans) > len(r.spans) {
@@ -86,11 +91,12 @@ func newInferrer(src *source, r *ranges, leads []lead) *inferrer {
 }
 
 // process searches the operations of a process, nil where there were too many, and adds what the process lacks.
-func (b *inferrer) process(p *process, list *opList, chosen *candidate) inference {
+func (b *inferrer) process(p *process, list *opList, m period.Memory, chosen *candidate) inference {
 	out := inference{result: period.Result{
 		Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}}
 	if list != nil {
 		out.result = period.Find(list.ops)
+		out.result.CutByMemory(list.ops, m)
 	}
 	switch iterations, phases := b.src.lacks(&b.ranges, chosen); {
 	case iterations && len(out.result.Iterations) == 0:
