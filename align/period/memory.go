@@ -106,24 +106,20 @@ func (c cutter) ends(its []Iteration) {
 	}
 }
 
-// optimizer ends the optimizer at the end of an iteration where the program begins to give back nothing but what the
-// iteration's data and forward phases took.
+// optimizer ends the optimizer at the end of an iteration where the program begins to give back what the iteration's data
+// and forward phases took.
 func (c cutter) optimizer(it *Iteration) {
 	n := len(it.Phases) - 1
 	if n < 0 || it.Phases[n].Name != optimizerPhase {
 		return
 	}
 	p := &it.Phases[n]
-	end := p.End
 	for i := c.given(c.ops[p.Last].end()); i < len(c.Given) && c.Given[i].At < p.End; i++ {
-		switch g := c.Given[i]; {
-		case !it.feeds(g.Born):
-			end = p.End
-		case end == p.End:
-			end = g.At
+		if it.feeds(c.Given[i].Born) {
+			p.End = c.Given[i].At
+			return
 		}
 	}
-	p.End = end
 }
 
 // feeds says that a time lies in a data or a forward phase.
