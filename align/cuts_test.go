@@ -129,3 +129,44 @@ func TestInferredFigures(t *testing.T) {
 		})
 	}
 }
+
+// TestInferredBeside: with the ranges there, the inferred phases have the same figures beside the annotated ones.
+func TestInferredBeside(t *testing.T) {
+	t.Parallel()
+	for _, c := range cutExports {
+		t.Run(c.name, func(t *testing.T) {
+			path := findExport(t, c.name)
+			opts := withSnapshot(t, path, Options{Infer: InferAlways})
+			alone := analyze(t, bare(t, path), withSnapshot(t, path, Options{}))
+			compared := 0
+			for k, tr := range analyze(t, path, opts).Tracks {
+				x := tr.Inferred
+				for _, m := range x.Phases {
+					compared += m.Same
+					if m.Same != m.Iterations || m.Found.Net != m.Annotated.Net {
+						t.Errorf("%s on level %s: the same in %d of %d iterations", m.Path, m.Level, m.Same, m.Iterations)
+					}
+				}
+				for _, m := range x.Memory {
+					u := figuresOf(phaseOf(&alone.Tracks[k].Iterations[m.Inferred], m.Path), m.Level)
+					if f := (figures{m.Found.Net, m.Found.Peak, m.Found.Need}); f != u {
+						t.Errorf("%d %s on level %s: %+v, without ranges %+v", m.Inferred, m.Path, m.Level, f, u)
+					}
+				}
+			}
+			if compared == 0 {
+				t.Error("nothing was compared")
+			}
+		})
+	}
+}
+
+// TestInferredNotBeside: where the iterations are inferred there is nothing to lay beside them.
+func TestInferredNotBeside(t *testing.T) {
+	t.Parallel()
+	for _, tr := range analyze(t, bare(t, findExport(t, "cnn_default")), Options{Infer: InferAlways}).Tracks {
+		if tr.Inferred != nil {
+			t.Errorf("%d inferred iterations are compared", len(tr.Inferred.Iterations))
+		}
+	}
+}

@@ -127,6 +127,10 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 		m.head(3, "Phases over steady iterations")
 		markdownTable(m, tables.Phases.Columns(tables.Markdown), tables.RowsOf(rep.Report, t, t.Phases, places(len(t.Phases))), nil)
 	}
+	if x := t.Inferred; x != nil && len(x.Phases) > 0 {
+		m.head(3, besideHead)
+		markdownTable(m, tables.PhaseMedians.Columns(tables.Markdown), tables.AllRows(rep.Report, t, x.Phases), nil)
+	}
 	m.tensors(rep, t)
 	if len(t.Failed) > 0 {
 		m.head(3, fmt.Sprintf("Failed allocations (%d)", len(t.Failed)))
