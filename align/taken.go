@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"slices"
 
 	"nsysmem/align/period"
@@ -13,7 +14,11 @@ import (
 	"nsysmem/torchmem"
 )
 
-// A takenBlocks are the blocks that the driver handed out to a process on one device, by time. When they ended is not
+// maxTimes bounds the memory events whose times are kept: a quarter of a gigabyte of them. Where there are more, phases are
+// cut where they launch.
+const maxTimes = 1 << 24
+
+// takenBlocks are the blocks that the driver handed out to a process on one device, by time. When they ended is not
 // known.
 type takenBlocks []tensor.DriverBlock
 
@@ -24,14 +29,9 @@ func (t takenBlocks) Blocks() iter.Seq2[int, tensor.DriverBlock] { return slices
 type memoryTimes struct {
 	src    *source
 	byProc map[*process]*period.Memory
-	blocks map[trackKey]takenBlocks // those that a snapshot is compared with
-	live   map[addressOf]int64      // when live blocks were taken
-	time   stretch                  // of the events
-}
-
-type addressOf struct {
-	proc    *process
-	address int64
+	blocks map[trackKey]takenBlocks       // those that a snapshot is compared with
+	live   map[*process]*liveTable[int64] // when live blocks were taken
+	time   stretch                        // of the events
 }
 
 // readMemoryTimes reads when some processes take and give back device memory. program is the time of its ranges and calls.
@@ -41,12 +41,12 @@ type addressOf struct {
 //     what it lacks. Their times are on the report's clock, as in the levels.
 func readMemoryTimes(ctx context.Context, src *source, want map[*process]bool, program stretch) (map[*process]period.Memory, error) {
 	out := make(map[*process]period.Memory)
-	if src.db.Missing(nsysdb.MemoryUsage) {
+	if src.db.Missing(nsysdb.MemoryUsage) || src.db.Rows(nsysdb.MemoryUsage) > maxTimes {
 		return out, nil
 	}
 	m, err := ordered(func(sorted bool) (*memoryTimes, error) {
 		m := &memoryTimes{src: src, byProc: make(map[*process]*period.Memory), blocks: make(map[trackKey]takenBlocks),
-			live: make(map[addressOf]int64)}
+			live: make(map[*process]*liveTable[int64])}
 		for p := range want {
 			m.byProc[p] = &period.Memory{}
 		}
@@ -72,25 +72,27 @@ func (m *memoryTimes) event(e *memEvent) {
 	m.time.add(e.time, e.time)
 	p := m.src.processes.of(e.gpid)
 	x := m.byProc[p]
-	if e.kind != nsysdb.KindDevice && e.kind != nsysdb.KindArray {
+	if e.bytes < 0 || e.kind != nsysdb.KindDevice && e.kind != nsysdb.KindArray {
 		return
 	}
 	if e.op == nsysdb.OpAlloc && m.src.opts.Snapshot != nil {
 		key := trackKey{p, e.device}
 		m.blocks[key] = append(m.blocks[key], tensor.DriverBlock{Start: e.time, End: Never, Address: uint64(e.address), Bytes: e.bytes})
 	}
-	switch {
-	case x == nil:
-	case e.op == nsysdb.OpAlloc:
+	if x == nil {
+		return
+	}
+	live := entry(m.live, p)
+	switch e.op {
+	case nsysdb.OpAlloc:
 		x.Taken = append(x.Taken, e.time)
-		m.live[addressOf{p, e.address}] = e.time
-	case e.op == nsysdb.OpFree:
-		at := addressOf{p, e.address}
-		born, ok := m.live[at]
-		if !ok {
-			born = Never
+		live.put(e.address, e.time)
+	case nsysdb.OpFree:
+		born := int64(Never)
+		if at := live.get(e.address); at != nil {
+			born = *at
+			live.remove(e.address)
 		}
-		delete(m.live, at)
 		x.Given = append(x.Given, period.Given{At: e.time, Born: born})
 	}
 }
@@ -98,6 +100,9 @@ func (m *memoryTimes) event(e *memEvent) {
 // tensors puts the times of a snapshot's blocks in the place of the driver's, for the processes that its devices belong to.
 // What speaks against a snapshot is told where it is joined to the report.
 func (m *memoryTimes) tensors(time tensor.ReportTime) {
+	keys := slices.SortedFunc(maps.Keys(m.blocks), func(x, y trackKey) int {
+		return cmp.Or(cmp.Compare(x.proc.gpid, y.proc.gpid), cmp.Compare(x.device, y.device))
+	})
 	tensors := make(map[*process]*period.Memory)
 	for _, d := range m.src.opts.Snapshot.Devices() {
 		replay, err := m.src.replay(d)
@@ -105,8 +110,8 @@ func (m *memoryTimes) tensors(time tensor.ReportTime) {
 			continue
 		}
 		best, of := &tensor.Match{Replay: replay}, (*process)(nil)
-		for key, blocks := range m.blocks {
-			if n := tensor.Compare(replay, blocks, time); n.Clock.Matched > best.Clock.Matched {
+		for _, key := range keys {
+			if n := tensor.Compare(replay, m.blocks[key], time); n.Clock.Matched > best.Clock.Matched {
 				best, of = n, key.proc
 			}
 		}
