@@ -47,7 +47,7 @@ func bare(t *testing.T, path string) string {
 // figures are those of a level that must not depend on who tells where phases begin.
 type figures struct{ net, peak, need int64 }
 
-// compareFigures counts the figures of phases in steady iterations that are the same in two reports of one run, on each
+// compareFigures counts the figures of steady iterations and their phases that are the same in two reports of one run, on each
 // level.
 func compareFigures(t *testing.T, got, want *Report) (equal, total int) {
 	t.Helper()
@@ -64,8 +64,8 @@ func compareFigures(t *testing.T, got, want *Report) (equal, total int) {
 			if !w.Iterations[i].Steady() {
 				continue
 			}
-			for _, path := range []string{"forward", "backward", "optimizer"} {
-				x, y := phaseOf(&g.Iterations[i], path), phaseOf(&w.Iterations[i], path)
+			for _, path := range []string{"", "data", "forward", "backward", "optimizer"} {
+				x, y := useOf(&g.Iterations[i], path), useOf(&w.Iterations[i], path)
 				if y == nil {
 					continue
 				}
@@ -90,29 +90,30 @@ func compareFigures(t *testing.T, got, want *Report) (equal, total int) {
 	return equal, total
 }
 
-// phaseOf is the phase of an iteration at a path; nil where there is none.
-func phaseOf(it *Iteration, path string) *Phase {
+// useOf is what an iteration uses in the phase at a path, itself for an empty path; nil where there is no such phase.
+func useOf(it *Iteration, path string) *Use {
+	if path == "" {
+		return &it.Use
+	}
 	for i := range it.Phases {
 		if it.Phases[i].Path == path {
-			return &it.Phases[i]
+			return &it.Phases[i].Use
 		}
 	}
 	return nil
 }
 
-func figuresOf(p *Phase, kind LevelKind) figures {
-	if p == nil {
+// figuresOf are the figures of a level; none of a use that there is not.
+func figuresOf(u *Use, kind LevelKind) figures {
+	if u == nil || u.Level(kind) == nil {
 		return figures{-1, -1, -1}
 	}
-	m := p.Use.Level(kind)
-	if m == nil {
-		return figures{-1, -1, -1}
-	}
+	m := u.Level(kind)
 	return figures{m.Net, m.Peak, m.Need}
 }
 
-// TestInferredFigures takes the ranges away: every phase of a steady iteration takes, keeps and needs what it did with
-// them, to the byte, on each level.
+// TestInferredFigures takes the ranges away: a steady iteration and each of its phases takes, keeps and needs what it
+// did with them, to the byte, on each level.
 func TestInferredFigures(t *testing.T) {
 	t.Parallel()
 	for _, c := range cutExports {
@@ -148,7 +149,7 @@ func TestInferredBeside(t *testing.T) {
 					}
 				}
 				for _, m := range x.Memory {
-					u := figuresOf(phaseOf(&alone.Tracks[k].Iterations[m.Inferred], m.Path), m.Level)
+					u := figuresOf(useOf(&alone.Tracks[k].Iterations[m.Inferred], m.Path), m.Level)
 					if f := (figures{m.Found.Net, m.Found.Peak, m.Found.Need}); f != u {
 						t.Errorf("%d %s on level %s: %+v, without ranges %+v", m.Inferred, m.Path, m.Level, f, u)
 					}

@@ -16,6 +16,7 @@ type inference struct {
 	members []int32        // spans of inferred iterations
 	from    IterationsFrom // how those were found
 	why     string         // why none were found, where they were searched for
+	stands  standing       // of the ranges that were chosen
 }
 
 // inferences are those of all processes, and the ranges with the inferred ones among them.
@@ -39,7 +40,8 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 		if c.launched[i] == 0 && src.db.Missing(nsysdb.Kernel) && src.db.Missing(nsysdb.GraphTrace) {
 			continue // there is nothing to search
 		}
-		if iterations, phases := src.lacks(r, picks[i].chosen); iterations || phases || src.opts.Infer == InferAlways {
+		iterations, phases := src.lacks(r, picks[i].chosen)
+		if iterations || phases || picks[i].doubtful() || src.opts.Infer == InferAlways {
 			want[p] = true
 		}
 	}
@@ -101,7 +103,7 @@ func search(ctx context.Context, src *source, want map[*process]bool, ops map[*p
 			out[p] = period.Result{Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}
 			continue
 		}
-		r := period.Find(list.ops)
+		r := period.Find(list.ops, list.begins())
 		if out[p] = r; len(r.Iterations) > 0 {
 			cuts[p] = true
 		}
@@ -124,6 +126,12 @@ func search(ctx context.Context, src *source, want map[*process]bool, ops map[*p
 // process adds what a process lacks, of what was found in its operations.
 func (b *inferrer) process(p *process, list *opList, found period.Result, chosen *candidate) inference {
 	out := inference{result: found}
+	if chosen != nil && b.src.iteration == nil {
+		out.stands = b.confirm(chosen, list, &out.result)
+		if out.stands.dropped != "" {
+			chosen = nil
+		}
+	}
 	switch iterations, phases := b.src.lacks(&b.ranges, chosen); {
 	case iterations && len(out.result.Iterations) == 0:
 		out.why = out.result.Why

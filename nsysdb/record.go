@@ -3,6 +3,7 @@ package nsysdb
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 )
 
 // This file finds the wanted columns of a record. A record is a header, which has a number for the kind and size of
@@ -210,16 +211,15 @@ func (d *decoder) layout(header []byte, at, hlen int) *shape {
 			sl.off = int32(off)
 		}
 		off += size
-		for i, c := range d.cols {
-			if c != col {
-				continue
-			}
-			found++
-			s.slots[i] = sl
-			s.odd = s.odd || !d.wants(i, kind)
-			if !inHeader {
-				s.end = max(s.end, int32(off))
-			}
+		i := slices.Index(d.cols, col)
+		if i < 0 {
+			continue
+		}
+		found++
+		s.slots[i] = sl
+		s.odd = s.odd || !d.wants(i, kind)
+		if !inHeader {
+			s.end = max(s.end, int32(off))
 		}
 	}
 	s.size = off

@@ -6,7 +6,12 @@
 // many events share a microsecond.
 package torchmem
 
-import "nsysmem/torchmem/internal/sizes"
+import (
+	"maps"
+	"slices"
+
+	"nsysmem/torchmem/internal/sizes"
+)
 
 // A StackID names a call stack of a Snapshot; 0 is the empty one.
 type StackID uint32
@@ -114,22 +119,14 @@ func (s *Snapshot) Text(id uint32) string {
 
 // Devices are the devices that have a trace or segments, in rising order.
 func (s *Snapshot) Devices() []int {
-	n := len(s.Traces)
-	for i := range s.Segments {
-		n = max(n, s.Segments[i].Device+1)
-	}
-	used := make([]bool, n)
+	used := make(map[int]bool)
 	for i := range s.Traces {
-		used[i] = s.Traces[i].n > 0
+		if s.Traces[i].n > 0 {
+			used[i] = true
+		}
 	}
 	for i := range s.Segments {
 		used[s.Segments[i].Device] = true
 	}
-	var out []int
-	for i, u := range used {
-		if u {
-			out = append(out, i)
-		}
-	}
-	return out
+	return slices.Sorted(maps.Keys(used))
 }

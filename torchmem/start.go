@@ -58,12 +58,7 @@ func (l *layout) begin(s *Snapshot, t *Trace, device int) {
 	// Both are the bulk of a replay; growing them by copying would need twice their memory for a while.
 	l.r.Blocks = make([]Block, 0, h.allocs+h.allocs/64+64)
 	l.r.Steps = make([]Step, 0, h.steps)
-	var held []Segment
-	for i := range s.Segments {
-		if s.Segments[i].Device == device {
-			held = append(held, s.Segments[i])
-		}
-	}
+	held := slices.DeleteFunc(slices.Clone(s.Segments), func(g Segment) bool { return g.Device != device })
 	l.startSegments(held, h)
 	l.startBlocks(held, h)
 	l.r.StartAllocated, l.r.StartReserved = l.allocated, l.reserved

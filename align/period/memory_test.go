@@ -126,7 +126,7 @@ func TestDrawnData(t *testing.T) {
 			m.optimize(s)
 			s.done()
 		}
-		r := Find(s.ops)
+		r := Find(s.ops, true)
 		s.check(t, r)
 		for _, it := range r.Iterations {
 			p := it.Phases[0]

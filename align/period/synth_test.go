@@ -292,7 +292,7 @@ func TestTraining(t *testing.T) {
 					}
 				}
 			}
-			r := Find(s.ops)
+			r := Find(s.ops, true)
 			if o.tryFrom && len(r.Iterations) > 0 {
 				s.at[0] = r.Iterations[0].First
 			}
@@ -345,7 +345,7 @@ func TestTwoModels(t *testing.T) {
 		b.optimize(s)
 		s.done()
 	}
-	s.check(t, Find(s.ops))
+	s.check(t, Find(s.ops, true))
 }
 
 // TestTruncated: a program that stops in a backward pass has a last step that is marked.
@@ -364,7 +364,7 @@ func TestTruncated(t *testing.T) {
 		m.backward(s)
 		m.optimize(s)
 	}
-	r := Find(s.ops)
+	r := Find(s.ops, true)
 	s.check(t, r)
 	if n := len(r.Iterations); n == 5 && !r.Iterations[4].Truncated || n > 3 && r.Iterations[3].Truncated {
 		t.Errorf("truncated: %+v", r.Iterations)
@@ -393,7 +393,7 @@ func TestHints(t *testing.T) {
 		m.optimize(s)
 		s.done()
 	}
-	r := Find(s.ops)
+	r := Find(s.ops, true)
 	s.check(t, r)
 	for k, it := range r.Iterations {
 		if len(it.Phases) != 4 {
@@ -471,7 +471,7 @@ func TestInference(t *testing.T) {
 				}
 				s.done()
 			}
-			r := Find(s.ops)
+			r := Find(s.ops, true)
 			if o.noise > 0 {
 				s.slack(t, r, 4)
 			} else {
@@ -499,7 +499,7 @@ func TestInference(t *testing.T) {
 			decode(s, k)
 			s.class(1, DtoH, 3)
 		}
-		s.check(t, Find(s.ops))
+		s.check(t, Find(s.ops, true))
 	})
 	t.Run("batches", func(t *testing.T) {
 		t.Parallel()
@@ -514,7 +514,7 @@ func TestInference(t *testing.T) {
 			s.class(1, DtoH, 9)
 			s.done()
 		}
-		s.check(t, Find(s.ops))
+		s.check(t, Find(s.ops, true))
 	})
 	t.Run("batches without copies", func(t *testing.T) {
 		t.Parallel()
@@ -525,7 +525,7 @@ func TestInference(t *testing.T) {
 			m.forward(s, true)
 			s.done()
 		}
-		s.check(t, Find(s.ops))
+		s.check(t, Find(s.ops, true))
 	})
 }
 
@@ -546,7 +546,7 @@ func TestGraphs(t *testing.T) {
 		s.put(Op{Class: Graph, Key: 77, Loose: 77, Thread: 1})
 		s.done()
 	}
-	s.check(t, Find(s.ops))
+	s.check(t, Find(s.ops, true))
 }
 
 func TestSingleThread(t *testing.T) {
@@ -570,7 +570,7 @@ func TestSingleThread(t *testing.T) {
 				s.class(1, DtoH, 2)
 				s.done()
 			}
-			s.slack(t, Find(s.ops), 2)
+			s.slack(t, Find(s.ops, true), 2)
 		})
 	}
 	t.Run("training", func(t *testing.T) {
@@ -592,7 +592,7 @@ func TestSingleThread(t *testing.T) {
 			m.optimize(s)
 			s.done()
 		}
-		s.check(t, Find(s.ops))
+		s.check(t, Find(s.ops, true))
 	})
 }
 
@@ -670,7 +670,7 @@ func TestNone(t *testing.T) {
 				t.Parallel()
 				s := newScript(seed)
 				f(s)
-				r := Find(s.ops)
+				r := Find(s.ops, true)
 				checkResult(t, s.ops, r)
 				if len(r.Iterations) > 0 {
 					t.Errorf("%d iterations, confidence %.2f, period %d: %s", len(r.Iterations), r.Confidence, r.Period, r.Why)
@@ -703,7 +703,7 @@ func BenchmarkMillion(b *testing.B) {
 		ops := million(train)
 		b.Run(fmt.Sprintf("threads=%v", train), func(b *testing.B) {
 			for b.Loop() {
-				if r := Find(ops); len(r.Iterations) < 900 {
+				if r := Find(ops, true); len(r.Iterations) < 900 {
 					b.Fatalf("%d iterations: %s", len(r.Iterations), r.Why)
 				}
 			}
@@ -754,7 +754,7 @@ func BenchmarkMillion(b *testing.B) {
 				put(s)
 			}
 			for b.Loop() {
-				Find(s.ops)
+				Find(s.ops, true)
 			}
 		})
 	}
@@ -809,7 +809,7 @@ func FuzzFind(f *testing.F) {
 			}
 			ops = append(ops, o)
 		}
-		r := Find(ops)
+		r := Find(ops, true)
 		checkResult(t, ops, r)
 		var m Memory
 		for i, b := range in {
@@ -848,12 +848,12 @@ func TestChanging(t *testing.T) {
 		m.optimize(s)
 		s.done()
 	}
-	s.check(t, Find(s.ops))
+	s.check(t, Find(s.ops, true))
 	// The same by one thread.
 	for i := range s.ops {
 		s.ops[i].Thread = 1
 	}
-	s.check(t, Find(s.ops))
+	s.check(t, Find(s.ops, true))
 }
 
 // TestOptimizerInBackward: parameters are updated by the backward thread as soon as their gradient is there.
@@ -870,7 +870,7 @@ func TestOptimizerInBackward(t *testing.T) {
 		s.raw(2, "fused_adam", 9)
 		s.done()
 	}
-	r := Find(s.ops)
+	r := Find(s.ops, true)
 	s.check(t, r)
 	for k, it := range r.Iterations {
 		if len(it.Phases) != 3 || it.Phases[2].Name != backwardPhase {
@@ -892,7 +892,7 @@ func TestWorkers(t *testing.T) {
 			s.class(th+1, DtoH, 5)
 		}
 	}
-	r := Find(s.ops)
+	r := Find(s.ops, true)
 	checkResult(t, s.ops, r)
 	if len(r.Iterations) != 40 || len(r.Iterations[0].Phases) > 0 {
 		t.Errorf("%d iterations: %s", len(r.Iterations), r.Why)

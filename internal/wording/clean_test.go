@@ -66,6 +66,13 @@ func TestCell(t *testing.T) {
 	if s := strings.Repeat("x", MaxCell); Cell(s) != s {
 		t.Error("a text that just fits is cut")
 	}
+	// What is clean stays as it is.
+	for _, s := range []string{"a\x01b\xff", "\u202e\t\n\ufffe",
+		strings.Repeat("😀", 20_000), strings.Repeat("é", MaxCell), strings.Repeat("x", MaxCell+1)} {
+		if once := Cell(s); Cell(once) != once {
+			t.Errorf("%.20q changes when it is cleaned twice", s)
+		}
+	}
 }
 
 func TestJSON(t *testing.T) {

@@ -56,3 +56,11 @@ func Noun[N int | int64](n N, noun string) string {
 	}
 	return noun + "s"
 }
+
+// Capital is s with a capital first letter, for words of ours: "peak at" is "Peak at". Others than a to z stay.
+func Capital(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}

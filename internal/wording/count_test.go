@@ -46,3 +46,11 @@ func TestPlural(t *testing.T) {
 		t.Errorf("Noun gives %q and %q", one, many)
 	}
 }
+
+func TestCapital(t *testing.T) {
+	for s, want := range map[string]string{"": "", "peak at": "Peak at", "GPU": "GPU", "étape": "étape"} {
+		if got := Capital(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}

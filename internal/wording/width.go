@@ -21,6 +21,11 @@ func runeWidth(r rune) int {
 	if r < 0x300 { // below it nothing is wide or a mark: most text needs no table
 		return 1
 	}
+	return widthOf(r)
+}
+
+// widthOf looks a rune up. It is apart from runeWidth so that this is inlined.
+func widthOf(r rune) int {
 	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
 		return 0
 	}

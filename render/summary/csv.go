@@ -17,7 +17,7 @@ import (
 // The row of an iteration has depth 0 and no path. A text that a spreadsheet would run as a formula gets a ' in front;
 // numbers never do. The error is the writer's.
 func WriteCSV(w io.Writer, rep *findings.Report) error {
-	t := &csvTable{out: output{w: w}}
+	t := &csvTable{output: output{w: w}}
 	cols := tables.Iterations.Columns(tables.CSV)
 	for _, kind := range otherLevels(rep) {
 		cols = append(slices.Clip(cols), tables.LevelColumns(kind, strings.ReplaceAll(string(kind), " ", "_")+"_")...)
@@ -38,7 +38,7 @@ func WriteCSV(w io.Writer, rep *findings.Report) error {
 			}
 		}
 	}
-	return t.out.close()
+	return t.close()
 }
 
 // csvHeads writes the header.
@@ -66,7 +66,7 @@ func csvRow[R any](t *csvTable, cols []tables.Column[R], r R) {
 		}
 	}
 	t.end()
-	t.out.spill()
+	t.spill()
 }
 
 // otherLevels lists the levels beside the device level that any row has, in alphabetical order.
@@ -92,34 +92,34 @@ func otherLevels(rep *findings.Report) []align.LevelKind {
 }
 
 type csvTable struct {
-	out   output
+	output
 	begun bool // the row has a cell
 }
 
 func (t *csvTable) empty() {
 	if t.begun {
-		t.out.b = append(t.out.b, ',')
+		t.b = append(t.b, ',')
 	}
 	t.begun = true
 }
 
 func (t *csvTable) int(v int64) {
 	t.empty()
-	t.out.b = strconv.AppendInt(t.out.b, v, 10)
+	t.b = strconv.AppendInt(t.b, v, 10)
 }
 
 func (t *csvTable) real(v float64) {
 	t.empty()
-	t.out.b = strconv.AppendFloat(t.out.b, v, 'f', -1, 64)
+	t.b = strconv.AppendFloat(t.b, v, 'f', -1, 64)
 }
 
 // text writes a name, or a head.
 func (t *csvTable) text(s string) {
 	t.empty()
-	t.out.b = wording.AppendCSV(t.out.b, s)
+	t.b = wording.AppendCSV(t.b, s)
 }
 
 func (t *csvTable) end() {
-	t.out.b = append(t.out.b, '\n')
+	t.b = append(t.b, '\n')
 	t.begun = false
 }

@@ -12,7 +12,7 @@ import (
 
 // An encoder appends JSON to a buffer. Nothing in it allocates per row: a report may have a million of them.
 type encoder struct {
-	out output
+	output
 	c   align.Collected
 	rep *align.Report // nil where something other than a report is written
 
@@ -21,30 +21,20 @@ type encoder struct {
 	html bool
 }
 
-func (e *encoder) raw(s string) { e.out.b = append(e.out.b, s...) }
+func (e *encoder) raw(s string) { e.b = append(e.b, s...) }
 
-func (e *encoder) int(v int64) { e.out.b = strconv.AppendInt(e.out.b, v, 10) }
+func (e *encoder) int(v int64) { e.b = strconv.AppendInt(e.b, v, 10) }
 
 func (e *encoder) text(s string) {
 	if e.html {
 		b, _ := json.Marshal(s) // there is no string that it cannot write
-		e.out.b = wording.AppendShownJSON(e.out.b, b)
+		e.b = wording.AppendShownJSON(e.b, b)
 		return
 	}
-	e.out.b = wording.AppendJSON(e.out.b, s)
+	e.b = wording.AppendJSON(e.b, s)
 }
 
-// ints writes an array of numbers.
-func (e *encoder) ints(list []int64) {
-	e.raw("[")
-	for i, v := range list {
-		e.next(i, "")
-		e.int(v)
-	}
-	e.raw("]")
-}
-
-func (e *encoder) bool(v bool) { e.out.b = strconv.AppendBool(e.out.b, v) }
+func (e *encoder) bool(v bool) { e.b = strconv.AppendBool(e.b, v) }
 
 // next parts the elements of an array, and is where the buffer is handed on.
 func (e *encoder) next(i int, lead string) {
@@ -52,7 +42,17 @@ func (e *encoder) next(i int, lead string) {
 		e.raw(",")
 	}
 	e.raw(lead)
-	e.out.spill()
+	e.spill()
+}
+
+// array writes n elements, each behind a lead.
+func (e *encoder) array(lead string, n int, element func(i int)) {
+	e.raw("[")
+	for i := range n {
+		e.next(i, lead)
+		element(i)
+	}
+	e.raw("]")
 }
 
 // textOrNull writes an empty string, which stands for unknown, as null.
@@ -79,12 +79,12 @@ func (e *encoder) float(v float64) {
 		e.raw("null")
 		return
 	}
-	e.out.b = strconv.AppendFloat(e.out.b, v, 'f', -1, 64)
+	e.b = strconv.AppendFloat(e.b, v, 'f', -1, 64)
 }
 
 // key begins a member of an object, and parts it from the one before.
 func (e *encoder) key(k string) {
-	if n := len(e.out.b); n > 0 && e.out.b[n-1] != '{' {
+	if n := len(e.b); n > 0 && e.b[n-1] != '{' {
 		e.raw(",")
 	}
 	e.raw(`"`)
@@ -122,14 +122,13 @@ func (e *encoder) boolField(k string, v bool) {
 	e.bool(v)
 }
 
-// each writes the elements of an array, items of a track.
+// each writes an array of items of a track.
 func each[T any](e *encoder, t *align.Track, items []T, write func(*tables.Row[T])) {
 	r := &tables.Row[T]{Report: e.rep, Track: t}
-	for i := range items {
+	e.array("\n  ", len(items), func(i int) {
 		r.Item = &items[i]
-		e.next(i, "\n  ")
 		write(r)
-	}
+	})
 }
 
 // members writes the columns of a row that are in no group; the groups are parts of align.Use.
@@ -152,7 +151,8 @@ func members[R any](e *encoder, cols []tables.Column[R], r R) {
 		case c.Real != nil:
 			e.float(c.Real(r))
 		case c.List != nil:
-			e.ints(c.List(r))
+			list := c.List(r)
+			e.array("", len(list), func(i int) { e.int(list[i]) })
 		default:
 			e.text(c.Text(r))
 		}
@@ -168,17 +168,16 @@ func object[R any](e *encoder, cols []tables.Column[R], r R) {
 
 // objects writes rows as an array of objects, each behind a lead.
 func objects[R any](e *encoder, lead string, cols []tables.Column[R], rows []R) {
-	e.raw("[")
-	for i, r := range rows {
-		e.next(i, lead)
-		object(e, cols, r)
-	}
-	e.raw("]")
+	e.array(lead, len(rows), func(i int) { object(e, cols, rows[i]) })
 }
 
-// figures writes what is counted for a part of a row as an object. Where timed is false the row stands for many, and a point
-// in time is null.
-func figures[T any](e *encoder, u *T, list []tables.Figure[T], timed bool) {
+// figures writes what is counted for a part of a row as an object; null where nothing of it was collected. Where timed is
+// false the row stands for many, and a point in time is null.
+func figures[T any](e *encoder, collected bool, u *T, list []tables.Figure[T], timed bool) {
+	if !collected {
+		e.raw("null")
+		return
+	}
 	e.raw("{")
 	for i := range list {
 		f := &list[i]

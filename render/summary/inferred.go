@@ -17,18 +17,17 @@ func (e *encoder) inferred(t *align.Track, x *align.Inferred) {
 	e.intField("kernels_agreeing", x.Agree)
 	e.key("phases")
 	objects(e, "", tables.PhaseMedians.Columns(tables.JSON), tables.AllRows(e.rep, t, x.Phases))
-	e.raw(`,"iterations":[`)
+	e.key("iterations")
 	memory := x.Memory
-	for i := range x.Iterations {
+	e.array("", len(x.Iterations), func(i int) {
 		n := 0
 		for n < len(memory) && memory[n].Inferred == i {
 			n++
 		}
-		e.next(i, "")
 		e.inferredIteration(&x.Iterations[i], memory[:n])
 		memory = memory[n:]
-	}
-	e.raw("]}")
+	})
+	e.raw("}")
 }
 
 func (e *encoder) inferredIteration(it *align.InferredIteration, memory []align.PhaseMemory) {
@@ -36,10 +35,9 @@ func (e *encoder) inferredIteration(it *align.InferredIteration, memory []align.
 	e.intField("start_ns", it.Start)
 	e.intField("end_ns", it.End)
 	e.boolField("truncated", it.Truncated)
-	e.raw(`,"phases":[`)
-	for k := range it.Phases {
+	e.key("phases")
+	e.array("", len(it.Phases), func(k int) {
 		p := &it.Phases[k]
-		e.next(k, "")
 		e.raw("{")
 		e.textField("path", p.Name)
 		e.intField("calls", int64(p.Calls))
@@ -48,8 +46,8 @@ func (e *encoder) inferredIteration(it *align.InferredIteration, memory []align.
 		e.intField("kernels", p.Kernels)
 		e.phaseMemory(p.Name, memory)
 		e.raw("}")
-	}
-	e.raw("]}")
+	})
+	e.raw("}")
 }
 
 // phaseMemory writes the levels over an inferred phase, named as those of annotated ones are, and the annotated phase's own.

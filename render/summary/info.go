@@ -57,7 +57,7 @@ func WriteInfo(w io.Writer, info *inventory.Report, width int, color bool) error
 		p.findings(info.Findings)
 	}
 	p.warnings(info.Warnings)
-	return p.out.close()
+	return p.close()
 }
 
 // contents says what is there, and for what is not how to record it the next time.
@@ -118,7 +118,7 @@ func (p *printer) families(info *inventory.Report) {
 // WriteInfoJSON writes what a report holds as one JSON object in the layout InfoSchema; what is unknown is null. The
 // error is the writer's.
 func WriteInfoJSON(w io.Writer, info *inventory.Report) error {
-	e := &encoder{out: output{w: w}}
+	e := &encoder{output: output{w: w}}
 	e.raw("{")
 	e.textField("schema", InfoSchema)
 	e.raw(",\n\"report\":")
@@ -139,41 +139,35 @@ func WriteInfoJSON(w io.Writer, info *inventory.Report) error {
 	e.raw(",\n\"devices\":")
 	objects(e, "\n ", tables.Devices.Columns(tables.JSON), info.Devices)
 	e.ranges(info)
-	e.raw(",\n\"notes\":[")
-	for i, n := range info.Notes {
-		e.next(i, "\n ")
-		e.text(n)
-	}
-	e.raw("],\n\"tables\":")
+	e.raw(",\n\"notes\":")
+	e.array("\n ", len(info.Notes), func(i int) { e.text(info.Notes[i]) })
+	e.raw(",\n\"tables\":")
 	objects(e, "\n ", tables.ExportTables.Columns(tables.JSON), info.Tables)
 	e.raw(",\n")
 	e.snapshot(info.Snapshot)
 	e.remarks(info.Findings, info.Warnings)
 	e.raw("}\n")
-	return e.out.close()
+	return e.close()
 }
 
 // ranges writes how the iterations were found, and all families of ranges.
 func (e *encoder) ranges(info *inventory.Report) {
-	e.raw(",\n\"iterations_from\":[")
-	for i := range info.Iterations {
+	e.raw(",\n\"iterations_from\":")
+	e.array("\n ", len(info.Iterations), func(i int) {
 		it := &info.Iterations[i]
-		e.next(i, "\n ")
 		e.raw("{")
 		e.intField("pid", it.PID)
 		e.intField("device", it.Device)
 		e.key("from")
 		e.iterationsFrom(&align.Track{PID: it.PID, IterationsFrom: it.IterationsFrom}, nil)
 		e.raw("}")
-	}
-	e.raw("],\n\"families\":[")
-	for i := range info.Families {
-		e.next(i, "\n ")
+	})
+	e.raw(",\n\"families\":")
+	e.array("\n ", len(info.Families), func(i int) {
 		e.raw("{")
 		e.intField("pid", info.Families[i].PID)
 		e.key("family")
 		object(e, tables.Families.Columns(tables.JSON), info.Families[i])
 		e.raw("}")
-	}
-	e.raw("]")
+	})
 }

@@ -50,9 +50,9 @@ func (e *encoder) snapshot(s *inventory.Snapshot) {
 	e.intFieldOrNull("file_bytes", s.Size)
 	e.textFieldOrNull("allocator_conf", s.Settings)
 	e.intField("annotations", int64(s.Annotations))
-	e.raw(`,"devices":[`)
-	for i, d := range s.Devices {
-		e.next(i, "")
+	e.key("devices")
+	e.array("", len(s.Devices), func(i int) {
+		d := s.Devices[i]
 		e.raw("{")
 		members(e, tables.SnapshotDevices.Columns(tables.JSON), d)
 		e.key("match")
@@ -66,8 +66,7 @@ func (e *encoder) snapshot(s *inventory.Snapshot) {
 			e.raw("null")
 		}
 		e.raw("}")
-	}
-	e.raw("]")
+	})
 	e.textFieldOrNull("trouble", s.Trouble)
 	e.raw("},\n")
 	e.html = false

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 
@@ -19,22 +20,19 @@ const Schema = "nsysmem.summary/1"
 // The object is written as it goes, each phase on a line of its own, so that a report with a million phase rows costs
 // one buffer beside itself. The error is the writer's.
 func WriteJSON(w io.Writer, rep *findings.Report) error {
-	e := &encoder{out: output{w: w}, c: rep.Collected, rep: rep.Report}
+	e := &encoder{output: output{w: w}, c: rep.Collected, rep: rep.Report}
 	e.raw("{\"schema\":")
 	e.text(Schema)
 	e.raw(",\n\"report\":")
 	e.source(&rep.Source)
 	e.raw(",\n\"collected\":")
 	e.collected()
-	e.raw(",\n\"tracks\":[")
-	for i, t := range rep.Tracks {
-		e.next(i, "\n")
-		e.track(t, rep.Families)
-	}
-	e.raw("],\n")
+	e.raw(",\n\"tracks\":")
+	e.array("\n", len(rep.Tracks), func(i int) { e.track(rep.Tracks[i], rep.Families) })
+	e.raw(",\n")
 	e.remarks(rep.Findings, rep.Warnings)
 	e.raw("}\n")
-	return e.out.close()
+	return e.close()
 }
 
 func (e *encoder) source(s *align.Source) {
@@ -75,20 +73,19 @@ func (e *encoder) track(t *align.Track, families []align.Family) {
 	e.levels(t)
 	e.raw(",\n \"iterations_from\":")
 	e.iterationsFrom(t, families)
-	e.raw(",\n \"iterations\":[")
+	e.raw(",\n \"iterations\":")
 	step := &tables.Step{Collected: &e.c, Track: t}
-	for i := range t.Iterations {
-		e.next(i, "\n  ")
+	e.array("\n  ", len(t.Iterations), func(i int) {
 		step.Iteration, step.Phase = &t.Iterations[i], nil
 		e.iteration(step)
-	}
-	e.raw("],\n \"phases\":[")
+	})
+	e.raw(",\n \"phases\":")
 	each(e, t, t.Phases, e.phaseStat)
-	e.raw("],\n \"ranges\":[")
+	e.raw(",\n \"ranges\":")
 	each(e, t, t.Ranges, e.rangeUse)
-	e.raw("],\n \"failed_allocs\":[")
-	each(e, t, t.Failed, e.failed)
-	e.raw("],\n \"attribution\":")
+	e.raw(",\n \"failed_allocs\":")
+	objects(e, "\n  ", tables.Failures.Columns(tables.JSON), tables.AllRows(e.rep, t, t.Failed))
+	e.raw(",\n \"attribution\":")
 	e.attribution(&t.Attribution)
 	e.tensors(t)
 	e.raw(",\n \"total\":{")
@@ -105,9 +102,8 @@ func (e *encoder) levels(t *align.Track) {
 	for i, r := range tables.LevelRows(e.rep, t)[:len(t.Levels)] {
 		e.next(i, "\n  ")
 		e.text(r.Item.Kind)
-		e.raw(":{")
-		members(e, tables.Levels.Columns(tables.JSON), r)
-		e.raw("}")
+		e.raw(":")
+		object(e, tables.Levels.Columns(tables.JSON), r)
 	}
 	if p := t.Pool; p != nil {
 		e.next(len(t.Levels), "\n  ")
@@ -127,38 +123,30 @@ const maxCandidates = 50
 
 func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 	f := &t.IterationsFrom
-	e.raw(`{"how":`)
-	if f.How == "" {
-		e.text("none")
-	} else {
-		e.text(string(f.How))
-	}
+	e.raw("{")
+	e.textField("how", cmp.Or(string(f.How), "none"))
 	e.textFieldOrNull("pattern", f.Pattern)
 	e.floatField("confidence", f.Confidence)
 	e.intField("count", int64(f.Count))
 	e.textFieldOrNull("domain", f.Domain)
 	e.intFieldOrNull("tid", f.TID)
 	e.textFieldOrNull("why", f.Why)
-	e.raw(`,"gaps":[`)
-	for i, g := range f.Gaps {
-		e.next(i, "")
-		e.int(int64(g))
-	}
-	e.raw(`],"candidates":[`)
-	n := 0
+	e.key("gaps")
+	e.array("", len(f.Gaps), func(i int) { e.int(int64(f.Gaps[i])) })
+	var listed []align.Family
+	left := int64(0)
 	for i := range families {
-		c := &families[i]
-		if c.PID != t.PID {
-			continue
+		switch {
+		case families[i].PID != t.PID:
+		case len(listed) < maxCandidates:
+			listed = append(listed, families[i])
+		default:
+			left++
 		}
-		if n++; n > maxCandidates {
-			continue
-		}
-		e.next(n-1, "\n  ")
-		object(e, tables.Families.Columns(tables.JSON), *c)
 	}
-	e.raw(`],"candidates_left_out":`)
-	e.int(int64(max(n-maxCandidates, 0)))
+	e.key("candidates")
+	objects(e, "\n  ", tables.Families.Columns(tables.JSON), listed)
+	e.intField("candidates_left_out", left)
 	e.raw("}")
 }
 
@@ -167,17 +155,16 @@ func (e *encoder) iteration(step *tables.Step) {
 	members(e, tables.Iterations.Columns(tables.JSON), step)
 	e.raw(",")
 	e.use(&step.Iteration.Use, true)
-	e.raw(`,"phases":[`)
-	for i := range step.Iteration.Phases {
+	e.key("phases")
+	e.array("\n   ", len(step.Iteration.Phases), func(i int) {
 		step.Phase = &step.Iteration.Phases[i]
-		e.next(i, "\n   ")
 		e.raw("{")
 		members(e, tables.PhaseRows.Columns(tables.JSON), step)
 		e.raw(",")
 		e.use(&step.Phase.Use, true)
 		e.raw("}")
-	}
-	e.raw("]}")
+	})
+	e.raw("}")
 }
 
 func (e *encoder) phaseStat(r *tables.Row[align.PhaseStat]) {
@@ -195,12 +182,6 @@ func (e *encoder) rangeUse(r *tables.Row[align.RangeUse]) {
 	members(e, tables.Ranges.Columns(tables.JSON), r)
 	e.raw(",")
 	e.use(&r.Item.Use, true)
-	e.raw("}")
-}
-
-func (e *encoder) failed(r *tables.Row[align.FailedAlloc]) {
-	e.raw("{")
-	members(e, tables.Failures.Columns(tables.JSON), r)
 	e.raw("}")
 }
 
@@ -222,13 +203,13 @@ func (e *encoder) attribution(a *align.Attribution) {
 // time of its peak.
 func (e *encoder) use(u *align.Use, timed bool) {
 	e.raw(`"memory":`)
-	e.memory(&u.Memory, timed)
+	figures(e, e.c.Memory, &u.Memory, tables.Memory, timed)
 	for i := range u.Other {
 		o := &u.Other[i]
 		e.raw(",")
 		e.text(string(o.Level))
 		e.raw(":")
-		e.memory(&o.MemoryUse, timed)
+		figures(e, e.c.Memory, &o.MemoryUse, tables.Memory, timed)
 	}
 	if unused, outside, ok := u.Gaps(); ok && timed {
 		e.raw(`,"gaps":{"unused_end_bytes":`)
@@ -237,43 +218,22 @@ func (e *encoder) use(u *align.Use, timed bool) {
 		e.raw("}")
 	}
 	e.key("gpu")
-	if e.c.Kernels || e.c.Copies {
-		figures(e, &u.GPU, tables.GPU, true)
-	} else {
-		e.raw("null")
-	}
+	figures(e, e.c.Kernels || e.c.Copies, &u.GPU, tables.GPU, timed)
 	e.key("api")
-	if e.c.API {
-		figures(e, &u.API, tables.API, true)
-	} else {
-		e.raw("null")
-	}
-}
-
-func (e *encoder) memory(u *align.MemoryUse, timed bool) {
-	if !e.c.Memory {
-		e.raw("null")
-		return
-	}
-	figures(e, u, tables.Memory, timed)
+	figures(e, e.c.API, &u.API, tables.API, timed)
 }
 
 // remarks writes the members "findings" and "warnings".
 func (e *encoder) remarks(fs []findings.Finding, ws []findings.Warning) {
-	e.raw("\"findings\":[")
-	for i := range fs {
-		e.next(i, "\n ")
-		e.finding(&fs[i])
-	}
-	e.raw("],\n\"warnings\":[")
-	for i := range ws {
-		e.next(i, "\n ")
+	e.raw("\"findings\":")
+	e.array("\n ", len(fs), func(i int) { e.finding(&fs[i]) })
+	e.raw(",\n\"warnings\":")
+	e.array("\n ", len(ws), func(i int) {
 		e.raw("{")
 		e.textField("code", ws[i].Code)
 		e.textField("text", ws[i].Text)
 		e.raw("}")
-	}
-	e.raw("]")
+	})
 }
 
 func (e *encoder) finding(f *findings.Finding) {
@@ -292,7 +252,7 @@ func (e *encoder) finding(f *findings.Finding) {
 		if err != nil {
 			v = []byte("null")
 		}
-		e.out.b = wording.AppendShownJSON(e.out.b, v)
+		e.b = wording.AppendShownJSON(e.b, v)
 	}
 	e.raw("}}")
 }

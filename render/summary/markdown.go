@@ -15,7 +15,7 @@ import (
 // WriteMarkdown writes the report as tables in GitHub's Markdown, such as for an issue or a pull request. Long lists of
 // iterations are thinned as in WriteText. The error is the writer's.
 func WriteMarkdown(w io.Writer, rep *findings.Report) error {
-	m := &markdown{out: output{w: w}, c: rep.Collected}
+	m := &markdown{output{w: w}}
 	m.line("# " + wording.Markdown(rep.Source.Path))
 	m.line("")
 	if s := &rep.Source; s.NsysVersion != "" {
@@ -24,15 +24,13 @@ func WriteMarkdown(w io.Writer, rep *findings.Report) error {
 		m.line(wording.Markdown(wording.Duration(s.Duration()) + " recorded."))
 	}
 	for _, g := range phrase.Missing(rep.Collected) {
-		m.line("")
-		m.line("**Not collected: " + wording.Markdown(g.What) + ".** " + wording.Markdown(g.Cost+"; "+g.How) + ".")
+		m.para("**Not collected: " + wording.Markdown(g.What) + ".** " + wording.Markdown(g.Cost+"; "+g.How) + ".")
 	}
 	for _, t := range rep.Tracks {
 		m.track(rep, t)
 	}
 	for _, s := range phrase.Together(rep) {
-		m.line("")
-		m.line(wording.Markdown(s) + ".")
+		m.para(wording.Markdown(s) + ".")
 	}
 	if len(rep.Findings) > 0 {
 		m.head(2, "Findings")
@@ -51,22 +49,19 @@ func WriteMarkdown(w io.Writer, rep *findings.Report) error {
 			m.line("- " + wording.Markdown(rep.Warnings[i].Text) + " (" + wording.Markdown(rep.Warnings[i].Code) + ")")
 		}
 	}
-	return m.out.close()
+	return m.close()
 }
 
-type markdown struct {
-	out output
-	c   align.Collected
-}
+type markdown struct{ output }
 
-func (m *markdown) line(s string) {
-	m.out.b = append(append(m.out.b, s...), '\n')
-	m.out.spill()
+// para writes a line behind an empty one.
+func (m *markdown) para(s string) {
+	m.line("")
+	m.line(s)
 }
 
 func (m *markdown) head(level int, s string) {
-	m.line("")
-	m.line(strings.Repeat("#", level) + " " + s)
+	m.para(strings.Repeat("#", level) + " " + s)
 	m.line("")
 }
 
@@ -107,7 +102,7 @@ func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps m
 
 func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	m.head(2, wording.Markdown(phrase.Track(t)))
-	if m.c.Memory {
+	if rep.Collected.Memory {
 		markdownTable(m, tables.Levels.Columns(tables.Markdown), tables.LevelRows(rep.Report, t), nil)
 		m.inferred(t)
 		m.line("")
@@ -116,16 +111,12 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	if len(t.Iterations) > 0 {
 		m.head(3, "Iterations")
 		show := thin(t.Iterations, textIterations)
-		steps := make([]*tables.Step, len(show.rows))
-		for n, i := range show.rows {
-			steps[n] = tables.StepOf(rep.Report, t, &t.Iterations[i], nil)
-		}
-		markdownTable(m, tables.Iterations.Columns(tables.Markdown), steps, show.gaps())
+		markdownTable(m, tables.Iterations.Columns(tables.Markdown), stepsOf(rep, t, show), show.gaps(""))
 		m.inferred(t)
 	}
 	if len(t.Phases) > 0 {
 		m.head(3, "Phases over steady iterations")
-		markdownTable(m, tables.Phases.Columns(tables.Markdown), tables.RowsOf(rep.Report, t, t.Phases, places(len(t.Phases))), nil)
+		markdownTable(m, tables.Phases.Columns(tables.Markdown), tables.AllRows(rep.Report, t, t.Phases), nil)
 	}
 	if x := t.Inferred; x != nil && len(x.Phases) > 0 {
 		m.head(3, besideHead)
@@ -135,9 +126,8 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	if len(t.Failed) > 0 {
 		m.head(3, fmt.Sprintf("Failed allocations (%d)", len(t.Failed)))
 		show := thinFailed(len(t.Failed))
-		markdownTable(m, tables.Failures.Columns(tables.Markdown), tables.RowsOf(rep.Report, t, t.Failed, show.rows), show.gaps())
+		markdownTable(m, tables.Failures.Columns(tables.Markdown), tables.RowsOf(rep.Report, t, t.Failed, show), show.gaps(""))
 		m.inferred(t)
 	}
-	m.line("")
-	m.line("Attribution: " + wording.Markdown(phrase.Attribution(&m.c, t)))
+	m.para("Attribution: " + wording.Markdown(phrase.Attribution(&rep.Collected, t)))
 }

@@ -13,6 +13,11 @@ type output struct {
 	err error
 }
 
+func (o *output) line(s string) {
+	o.b = append(append(o.b, s...), '\n')
+	o.spill()
+}
+
 func (o *output) spill() {
 	if len(o.b) >= spillAt {
 		o.flush()

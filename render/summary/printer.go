@@ -18,7 +18,7 @@ const (
 
 // A printer writes lines of at most width terminal cells.
 type printer struct {
-	out   output
+	output
 	width int
 	color bool
 }
@@ -27,7 +27,7 @@ func newPrinter(w io.Writer, width int, color bool) *printer {
 	if width <= 0 {
 		width = 80
 	}
-	return &printer{out: output{w: w}, width: max(width, minWidth), color: color}
+	return &printer{output: output{w: w}, width: max(width, minWidth), color: color}
 }
 
 func (p *printer) paint(code, s string) string {
@@ -35,11 +35,6 @@ func (p *printer) paint(code, s string) string {
 		return s
 	}
 	return code + s + plain
-}
-
-func (p *printer) line(s string) {
-	p.out.b = append(append(p.out.b, s...), '\n')
-	p.out.spill()
 }
 
 func (p *printer) blank() { p.line("") }

@@ -14,8 +14,7 @@ import (
 // inferred says under a table that its iterations were not annotated.
 func (m *markdown) inferred(t *align.Track) {
 	if s := phrase.Inferred(t); s != "" {
-		m.line("")
-		m.line("*(" + wording.Markdown(s) + ")*")
+		m.para("*(" + wording.Markdown(s) + ")*")
 	}
 }
 
@@ -43,8 +42,7 @@ func (m *markdown) tensors(rep *findings.Report, t *align.Track) {
 	m.line("")
 	markdownTable(m, tables.Categories.Columns(tables.Markdown), tables.MeasuredCategories(t), nil)
 	if s := phrase.Unknown(ten); s != "" {
-		m.line("")
-		m.line("*(" + wording.Markdown(s) + ")*")
+		m.para("*(" + wording.Markdown(s) + ")*")
 	}
 	m.inferred(t)
 	if t.Theory != nil {
@@ -68,8 +66,7 @@ func (m *markdown) failures(rep *findings.Report, t *align.Track) {
 	final := &list[len(list)-1]
 	m.head(3, fmt.Sprintf("Requests that could not be served (%d)", len(list)))
 	m.caches(t, tables.FailedCaches(rep.Report, t, last(list, textFailures)))
-	m.line("")
-	m.line(fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(final.Bytes)))
+	m.para(fmt.Sprintf("At the last of them, %s in tensors:", wording.Bytes(final.Bytes)))
 	m.line("")
 	m.holding(rep, t, final)
 }
@@ -91,7 +88,7 @@ func (m *markdown) levels(rep *findings.Report, t *align.Track) {
 	if len(t.Iterations) > 0 {
 		m.head(3, "Three levels of each iteration")
 		show := thin(t.Iterations, textIterations)
-		markdownTable(m, tables.TensorLevels.Columns(tables.Markdown), stepsOf(rep, t, &show), show.gaps())
+		markdownTable(m, tables.TensorLevels.Columns(tables.Markdown), stepsOf(rep, t, show), show.gaps(""))
 		m.inferred(t)
 	}
 	if len(t.Phases) > 0 {

@@ -77,22 +77,22 @@ func (p *printer) threeLevels(rep *findings.Report, t *align.Track) {
 	if len(t.Iterations) > 0 {
 		p.head("Three levels of each iteration: what tensors hold, what PyTorch's allocator holds, and all that was traced")
 		show := thin(t.Iterations, textIterations)
-		p.table(laidOut(tables.TensorLevels.Columns(tables.Terminal), stepsOf(rep, t, &show)), show.gaps())
+		p.table(laidOut(tables.TensorLevels.Columns(tables.Terminal), stepsOf(rep, t, show)), show.gaps(""))
 		p.inferred(t)
 		p.para("  ", "(gaps at the end of each: unused in the allocator's cache, reserved less allocated; outside of it, traced less reserved)", dim)
 	}
 	if len(t.Phases) > 0 {
 		p.head("Three levels of each phase (highest over the steady iterations)")
-		rows := tables.RowsOf(rep.Report, t, t.Phases, thinPhases(t.Phases, textPhases).rows)
+		rows := tables.RowsOf(rep.Report, t, t.Phases, thinPhases(t.Phases, textPhases))
 		p.table(laidOut(tables.TensorPhases.Columns(tables.Terminal), rows), nil)
 		p.inferred(t)
 	}
 }
 
 // stepsOf are the iterations of a track that are shown.
-func stepsOf(rep *findings.Report, t *align.Track, show *thinned) []*tables.Step {
-	steps := make([]*tables.Step, len(show.rows))
-	for n, i := range show.rows {
+func stepsOf(rep *findings.Report, t *align.Track, show thinned) []*tables.Step {
+	steps := make([]*tables.Step, len(show))
+	for n, i := range show {
 		steps[n] = tables.StepOf(rep.Report, t, &t.Iterations[i], nil)
 	}
 	return steps

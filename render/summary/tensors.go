@@ -70,19 +70,12 @@ func (e *encoder) snapshotOf(t *align.Track) {
 	e.intField("blocks", int64(len(ten.Blocks)))
 	e.key("peak")
 	e.holding(t, &ten.Peak)
-	e.raw(`,"failures":[`)
-	for i := range ten.Failures {
-		e.next(i, "")
-		e.holding(t, &ten.Failures[i])
-	}
-	e.raw(`],"at_reserved_peak":`)
+	e.key("failures")
+	e.array("", len(ten.Failures), func(i int) { e.holding(t, &ten.Failures[i]) })
+	e.key("at_reserved_peak")
 	e.cache(t, ten.AtReserved)
-	e.raw(`,"growth":[`)
-	for i := range ten.Growth {
-		e.next(i, "")
-		e.cache(t, &ten.Growth[i])
-	}
-	e.raw("]")
+	e.key("growth")
+	e.array("", len(ten.Growth), func(i int) { e.cache(t, &ten.Growth[i]) })
 	e.key("outside")
 	if o := ten.Outside; o != nil {
 		e.raw("{")

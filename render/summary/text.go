@@ -49,7 +49,7 @@ func WriteText(w io.Writer, rep *findings.Report, width int, color bool) error {
 		p.findings(rep.Findings)
 	}
 	p.warnings(rep.Warnings)
-	return p.out.close()
+	return p.close()
 }
 
 func (p *printer) source(s *align.Source) {
@@ -138,26 +138,22 @@ func (p *printer) iterationsFrom(rep *findings.Report, t *align.Track) {
 
 func (p *printer) iterations(rep *findings.Report, t *align.Track) {
 	show := thin(t.Iterations, textIterations)
-	steps := make([]*tables.Step, len(show.rows))
-	for n, i := range show.rows {
-		steps[n] = tables.StepOf(rep.Report, t, &t.Iterations[i], nil)
-	}
-	p.table(laidOut(tables.Iterations.Columns(tables.Terminal), steps), show.gaps())
+	p.table(laidOut(tables.Iterations.Columns(tables.Terminal), stepsOf(rep, t, show)), show.gaps(""))
 	p.inferred(t)
-	if show.left > 0 {
+	if left := len(t.Iterations) - len(show); left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",
-			wording.Count(show.left), wording.Count(len(t.Iterations))), dim)
+			wording.Count(left), wording.Count(len(t.Iterations))), dim)
 	}
 }
 
 func (p *printer) phases(rep *findings.Report, t *align.Track) {
 	show := thinPhases(t.Phases, textPhases)
 	inferred, annotated := false, false
-	for _, i := range show.rows {
+	for _, i := range show {
 		inferred = inferred || t.Phases[i].Inferred
 		annotated = annotated || !t.Phases[i].Inferred && t.Phases[i].Path != align.OtherPhase
 	}
-	tab := laidOut(tables.Phases.Columns(tables.Terminal), tables.RowsOf(rep.Report, t, t.Phases, show.rows))
+	tab := laidOut(tables.Phases.Columns(tables.Terminal), tables.RowsOf(rep.Report, t, t.Phases, show))
 	if inferred && annotated { // a row that does not say which it is would mislead
 		tab.cols[len(tab.cols)-1].rank = 1
 	}
@@ -168,9 +164,9 @@ func (p *printer) phases(rep *findings.Report, t *align.Track) {
 	case inferred:
 		p.para("  ", "(all phases are inferred from the GPU work, not from ranges of the program)", dim)
 	}
-	if show.left > 0 {
+	if left := len(t.Phases) - len(show); left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s phases with less need are not shown; all are in --format csv and json)",
-			wording.Count(show.left), wording.Count(len(t.Phases))), dim)
+			wording.Count(left), wording.Count(len(t.Phases))), dim)
 	}
 }
 
@@ -184,8 +180,8 @@ func (p *printer) ranges(rep *findings.Report, t *align.Track) {
 
 func (p *printer) failed(rep *findings.Report, t *align.Track) {
 	show := thinFailed(len(t.Failed))
-	rows := tables.RowsOf(rep.Report, t, t.Failed, show.rows)
-	p.table(laidOut(tables.Failures.Columns(tables.Terminal), rows), show.gapsWith(", all are in --format json"))
+	rows := tables.RowsOf(rep.Report, t, t.Failed, show)
+	p.table(laidOut(tables.Failures.Columns(tables.Terminal), rows), show.gaps(", all are in --format json"))
 	p.inferred(t)
 }
 

@@ -41,7 +41,7 @@ func WriteWhatIf(w io.Writer, wi *whatif.Comparison, width int, color bool) erro
 	}
 	p.head("What these figures cannot know")
 	p.list(wi.CannotKnow)
-	return p.out.close()
+	return p.close()
 }
 
 // compared says what was recorded, and on which card it is to run.

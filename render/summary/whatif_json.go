@@ -17,7 +17,7 @@ const whatIfListed = 20
 // are integers, times are on the report's clock, or since the trace began without a report. What is unknown is null. The
 // error is the writer's.
 func WriteWhatIfJSON(w io.Writer, wi *whatif.Comparison) error {
-	e := &encoder{out: output{w: w}}
+	e := &encoder{output: output{w: w}}
 	e.raw("{\"schema\":")
 	e.text(WhatIfSchema)
 	e.raw(",\n\"snapshot\":{\"path\":")
@@ -40,27 +40,20 @@ func WriteWhatIfJSON(w io.Writer, wi *whatif.Comparison) error {
 		e.raw("null")
 	}
 	e.boolField("ranked", wi.Ranked)
-	e.raw(",\n\"settings\":[")
-	for i, r := range tables.SettingRows(wi) {
-		e.next(i, "\n ")
-		e.setting(r)
-	}
-	e.raw("],\n\"notes\":")
+	e.raw(",\n\"settings\":")
+	rows := tables.SettingRows(wi)
+	e.array("\n ", len(rows), func(i int) { e.setting(rows[i]) })
+	e.raw(",\n\"notes\":")
 	e.texts(wi.Notes)
 	e.raw(",\n\"cannot_know\":")
 	e.texts(wi.CannotKnow)
 	e.raw("}\n")
-	return e.out.close()
+	return e.close()
 }
 
 // texts writes an array of texts.
 func (e *encoder) texts(list []string) {
-	e.raw("[")
-	for i, s := range list {
-		e.next(i, "")
-		e.text(s)
-	}
-	e.raw("]")
+	e.array("", len(list), func(i int) { e.text(list[i]) })
 }
 
 // setting writes a setting with all that it comes to. Where it peaks and where it differs are objects of the same members, so
@@ -84,16 +77,16 @@ func (e *encoder) setting(r *tables.Setting) {
 		rows[i] = &tables.SettingStep{WhatIf: w, Place: i}
 	}
 	objects(e, "", tables.StepsUnder(tables.JSON, []int{r.Place}, func(int) string { return "peak_reserved_bytes" }), rows)
-	e.raw(`,"grows_in":[`)
-	for k, g := range s.Growth {
-		e.next(k, "")
+	e.key("grows_in")
+	e.array("", len(s.Growth), func(i int) {
+		g := &s.Growth[i]
 		e.raw("{")
 		e.textFieldOrNull("where", g.Name)
 		e.intField("times", int64(g.Blocks))
 		e.intField("bytes", g.Bytes)
 		e.raw("}")
-	}
-	e.raw(`],"at_capacity":`)
+	})
+	e.key("at_capacity")
 	e.limits(w, s.Limited)
 	e.key("notes")
 	e.texts(s.Notes)

@@ -89,10 +89,10 @@ func (p *printer) byIteration(wi *whatif.Comparison) {
 	p.head("Peak reserved by iteration")
 	t := thin(wi.Track.Iterations, whatIfRows)
 	gaps := map[int]string{}
-	rows := make([]*tables.SettingStep, len(t.rows))
-	for k, i := range t.rows {
-		if k > 0 && i != t.rows[k-1]+1 {
-			gaps[k] = fmt.Sprintf("… %d iterations", i-t.rows[k-1]-1)
+	rows := make([]*tables.SettingStep, len(t))
+	for k, i := range t {
+		if k > 0 && i != t[k-1]+1 {
+			gaps[k] = fmt.Sprintf("… %d iterations", i-t[k-1]-1)
 		}
 		rows[k] = &tables.SettingStep{WhatIf: wi, Place: i}
 	}

@@ -28,7 +28,7 @@ func misfit(r *cacheRow) string {
 
 // Caches has a row for each state of the cache.
 var Caches = define(slices.Concat(trackColumns[Cache](), placed(cachePlace), []Column[*cacheRow]{
-	iterationName(cachePlace),
+	optional(iterationName("iteration", cachePlace)),
 	{Key: "when", Head: "when", Text: func(r *cacheRow) string { return r.Item.When }},
 	{Key: "time_ns", Unit: Time, Int: func(r *cacheRow) int64 { return r.Item.Time }},
 	{Key: "at_ns", Head: "at", Unit: Time, Int: func(r *cacheRow) int64 { return r.after(r.Item.Time) }},
@@ -75,17 +75,15 @@ func GrowthCaches(rep *align.Report, t *align.Track) []*Row[Cache] {
 // CacheGrid is the table of the cache of all tracks: at the peak of what it reserved, at each failed request and at each
 // segment that was added.
 func CacheGrid(rep *align.Report) Grid {
-	var all []*cacheRow
-	for _, t := range rep.Tracks {
+	return trackRows(rep, Caches.Columns(Workbook), func(t *align.Track) []*cacheRow {
 		ten := t.Tensors
 		if ten == nil {
-			continue
+			return nil
 		}
+		var rows []*cacheRow
 		if ten.AtReserved != nil {
-			all = append(all, &cacheRow{Report: rep, Track: t, Item: &Cache{"reserved peak", ten.AtReserved}})
+			rows = append(rows, &cacheRow{Report: rep, Track: t, Item: &Cache{"reserved peak", ten.AtReserved}})
 		}
-		all = append(all, FailedCaches(rep, t, ten.Failures)...)
-		all = append(all, GrowthCaches(rep, t)...)
-	}
-	return Rows(Caches.Columns(Workbook), sharing(all))
+		return slices.Concat(rows, FailedCaches(rep, t, ten.Failures), GrowthCaches(rep, t))
+	})
 }

@@ -124,11 +124,7 @@ var (
 
 // CategoryGrid is the table of the categories of all tracks.
 func CategoryGrid(rep *align.Report) Grid {
-	var all []*categoryRow
-	for _, t := range rep.Tracks {
-		all = append(all, allCategories(t)...)
-	}
-	return Rows(Categories.Columns(Workbook), all)
+	return trackRows(rep, Categories.Columns(Workbook), allCategories)
 }
 
 // CategoryRows are the rows of one track in that table, half-open.

@@ -81,9 +81,9 @@ func (c *Column[R]) Cell(r R) (cell Cell) {
 	return cell
 }
 
-// read fills an empty cell. A sheet has millions of them, which are not copied.
+// read fills a cell. A sheet has millions of them, which are not copied.
 func (c *Column[R]) read(r R, cell *Cell) {
-	cell.Unit = c.Unit
+	*cell = Cell{Unit: c.Unit}
 	if c.Has != nil && !c.Has(r) {
 		cell.Void = true
 		return

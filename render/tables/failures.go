@@ -10,34 +10,24 @@ import (
 // A failedRow is an allocating call that returned an error.
 type failedRow = Row[align.FailedAlloc]
 
-func failedIteration(f *align.FailedAlloc) int { return f.Iteration }
-
-func failedIterationName(r *failedRow) string {
-	if it := r.Track.IterationAt(r.Item.Iteration); it != nil {
-		return it.Name
-	}
-	return ""
-}
-
-func failedLevel(r *failedRow) int64 { return r.Item.Level }
-
-func hasFailedLevel(r *failedRow) bool { return r.Report.Collected.Memory && r.Item.Level >= 0 }
+func failedPlace(f *align.FailedAlloc) (int, string) { return f.Iteration, f.Phase + f.Range }
 
 var failures = slices.Concat(trackColumns[align.FailedAlloc](), []Column[*failedRow]{
 	{Key: "at_ns", Head: "at", Unit: Time, Int: func(r *failedRow) int64 { return r.after(r.Item.Time) }},
 	{Key: "time_ns", Unit: Time, Int: func(r *failedRow) int64 { return r.Item.Time }},
 	{Key: "duration_ns", Head: "duration", Unit: Short, Int: func(r *failedRow) int64 { return r.Item.Duration }},
-	{Key: "tid", Head: "thread", Unit: ID, Int: func(r *failedRow) int64 { return r.Item.TID }, Known: func(r *failedRow) bool { return r.Item.TID != 0 }},
+	unknown(Column[*failedRow]{Key: "tid", Head: "thread", Unit: ID, Int: func(r *failedRow) int64 { return r.Item.TID }}),
 	{Key: "call", Head: "call", Text: func(r *failedRow) string { return r.Item.Call }},
 	{Key: "return", Unit: ID, Int: func(r *failedRow) int64 { return r.Item.Return }},
 	{Key: "returned", Head: "returned", Text: func(r *failedRow) string { return phrase.Return(r.Item.Return) }},
-	iterationOf("iteration", "iteration", failedIteration),
-	{Key: "iteration_name", Head: "iteration name", Text: failedIterationName, Known: func(r *failedRow) bool { return failedIterationName(r) != "" }},
-	{Key: "phase", Head: "phase", Text: func(r *failedRow) string { return r.Item.Phase }, Known: func(r *failedRow) bool { return r.Item.Phase != "" }},
-	{Key: "range", Head: "range outside iterations", Text: func(r *failedRow) string { return r.Item.Range }, Known: func(r *failedRow) bool { return r.Item.Range != "" }},
+	iterationOf("iteration", "iteration", func(f *align.FailedAlloc) int { return f.Iteration }),
+	unknown(iterationName("iteration name", failedPlace)),
+	unknown(Column[*failedRow]{Key: "phase", Head: "phase", Text: func(r *failedRow) string { return r.Item.Phase }}),
+	unknown(Column[*failedRow]{Key: "range", Head: "range outside iterations", Text: func(r *failedRow) string { return r.Item.Range }}),
 	{Key: "in", Head: "in", Text: func(r *failedRow) string { return phrase.FailedPlace(r.Track, r.Item) }},
-	originOf(func(f *align.FailedAlloc) (int, string) { return f.Iteration, f.Phase + f.Range }),
-	{Key: "level_bytes", Head: "traced then", Unit: Bytes, Int: failedLevel, Known: hasFailedLevel},
+	originOf(failedPlace),
+	{Key: "level_bytes", Head: "traced then", Unit: Bytes, Int: func(r *failedRow) int64 { return r.Item.Level },
+		Known: func(r *failedRow) bool { return r.Report.Collected.Memory && r.Item.Level >= 0 }},
 })
 
 // Failures has a row for each allocating call that returned an error.

@@ -4,7 +4,7 @@ package tables
 type Grid struct {
 	Heads []Head
 	Rows  int
-	each  func(i int, put func(*Cell))
+	row   func(i int) []Cell
 }
 
 // A Head is what a Grid says of a column.
@@ -16,8 +16,8 @@ type Head struct {
 	Shade string
 }
 
-// Row gives put the cells of row i, from 0, one for each head. A cell is put's until it returns.
-func (g *Grid) Row(i int, put func(*Cell)) { g.each(i, put) }
+// Row gives the cells of row i, from 0, one for each head. They are the caller's until the next call.
+func (g *Grid) Row(i int) []Cell { return g.row(i) }
 
 // Place is the place of the first column with a key, from 0; -1 where there is none. Charts find their columns by it.
 func (g *Grid) Place(key string) int {
@@ -35,14 +35,13 @@ func Over[R any](cols []Column[R], n int, at func(i int) R) Grid {
 	for i, c := range cols {
 		g.Heads[i] = Head{Key: c.Key, Text: c.Head, Unit: c.Unit, Bar: c.Bar, Shade: c.Shade}
 	}
-	var cell Cell // one for all: a workbook has millions
-	g.each = func(i int, put func(*Cell)) {
+	cells := make([]Cell, len(cols)) // for all rows: a workbook has millions
+	g.row = func(i int) []Cell {
 		r := at(i)
 		for k := range cols {
-			cell = Cell{}
-			cols[k].read(r, &cell)
-			put(&cell)
+			cols[k].read(r, &cells[k])
 		}
+		return cells
 	}
 	return g
 }

@@ -55,7 +55,7 @@ func Largest(list []tensor.Share, n int, name string) []tensor.Share {
 
 // holding is the catalogue of who holds memory.
 var holding = slices.Concat(trackColumns[Holder](), placed(holdingPlace), []Column[*holderRow]{
-	iterationName(holdingPlace),
+	optional(iterationName("iteration", holdingPlace)),
 	{Key: "when", Head: "when", Text: func(r *holderRow) string { return r.Item.When }},
 	{Key: "time_ns", Unit: Time, Int: func(r *holderRow) int64 { return r.Item.Holding.Time }},
 	{Key: "at_ns", Head: "at", Unit: Time, Int: func(r *holderRow) int64 { return r.after(r.Item.Holding.Time) }},
@@ -97,22 +97,21 @@ func ShareRows(list []tensor.Share) []*Row[Holder] {
 
 // HolderGrid is the table of who holds memory at the peak of each track, and at each request that could not be served.
 func HolderGrid(rep *align.Report) Grid {
-	var all []*holderRow
-	for _, t := range rep.Tracks {
+	return trackRows(rep, HolderTable.Columns(Workbook), func(t *align.Track) (rows []*holderRow) {
 		if t.Tensors == nil {
-			continue
+			return nil
 		}
 		add := func(when string, h *tensor.Holding) {
 			for _, g := range phrase.ShareGroups(h) {
-				all = append(all, holders(rep, t, when, h, g)...)
+				rows = append(rows, holders(rep, t, when, h, g)...)
 			}
 		}
 		add("peak", &t.Tensors.Peak)
 		for i := range t.Tensors.Failures {
 			add(failedRequest(i), &t.Tensors.Failures[i])
 		}
-	}
-	return Rows(HolderTable.Columns(Workbook), sharing(all))
+		return rows
+	})
 }
 
 // failedRequest names a request that could not be served, by its place.

@@ -15,8 +15,8 @@ type LevelLine struct {
 	peakInside string       // iteration and phase of the peak
 }
 
-// LevelLines are the levels of a track, with its pools behind them.
-func LevelLines(t *align.Track) []LevelLine {
+// levelLines are the levels of a track, with its pools behind them.
+func levelLines(t *align.Track) []LevelLine {
 	var out []LevelLine
 	for i := range t.Levels {
 		l := &t.Levels[i]
@@ -97,19 +97,12 @@ var Levels = define(levels, Views{
 
 // LevelRows are the rows of a track.
 func LevelRows(rep *align.Report, t *align.Track) []*Row[LevelLine] {
-	lines := LevelLines(t)
-	rows := make([]*Row[LevelLine], len(lines))
-	for i := range lines {
-		rows[i] = &Row[LevelLine]{Report: rep, Track: t, Item: &lines[i]}
-	}
-	return rows
+	return AllRows(rep, t, levelLines(t))
 }
 
 // LevelGrid is a table of the levels of all tracks, without pools.
-func LevelGrid(rep *align.Report, cols []Column[*Row[LevelLine]]) Grid {
-	var rows []*levelRow
-	for _, t := range rep.Tracks {
-		rows = append(rows, slices.DeleteFunc(LevelRows(rep, t), func(r *levelRow) bool { return !isLevel(r) })...)
-	}
-	return Over(cols, len(rows), func(i int) *levelRow { return rows[i] })
+func LevelGrid(rep *align.Report) Grid {
+	return trackRows(rep, Levels.Columns(Workbook), func(t *align.Track) []*levelRow {
+		return LevelRows(rep, t)[:len(t.Levels)]
+	})
 }

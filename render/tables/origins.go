@@ -34,18 +34,6 @@ func (r *Row[T]) origins() *origins {
 	return r.from
 }
 
-// sharing has the rows of a track look up together what was inferred in it. They stand one behind the other.
-func sharing[T any](rows []*Row[T]) []*Row[T] {
-	for i, r := range rows {
-		if i > 0 && rows[i-1].Track == r.Track {
-			r.from = rows[i-1].from
-		} else {
-			r.from = newOrigins(r.Track)
-		}
-	}
-	return rows
-}
-
 // originOf says for the iteration and the phase of a row, or the range outside of iterations, whether ranges or the GPU
 // work tell of them; unknown where it lies in neither.
 func originOf[T any](place func(*T) (iteration int, path string)) Column[*Row[T]] {

@@ -17,15 +17,15 @@ func placed[T any](place func(*T) (iteration int, path string)) []Column[*Row[T]
 	}
 }
 
-// iterationName is the name of that iteration.
-func iterationName[T any](place func(*T) (iteration int, path string)) Column[*Row[T]] {
-	return optional(Column[*Row[T]]{Key: "iteration_name", Head: "iteration", Text: func(r *Row[T]) string {
+// iterationName is the name of that iteration; empty outside of iterations.
+func iterationName[T any](head string, place func(*T) (iteration int, path string)) Column[*Row[T]] {
+	return Column[*Row[T]]{Key: "iteration_name", Head: head, Text: func(r *Row[T]) string {
 		iteration, _ := place(r.Item)
 		if it := r.Track.IterationAt(iteration); it != nil {
 			return it.Name
 		}
 		return ""
-	}})
+	}}
 }
 
 // optional is a column of rows that may lack what it shows, for which an empty text or 0 stands.

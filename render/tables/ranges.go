@@ -25,8 +25,8 @@ func rangeNote(r *rangeRow) string {
 
 var ranges = slices.Concat([]Column[*rangeRow]{
 	{Key: "name", Head: "range", Text: func(r *rangeRow) string { return r.Item.Name }},
-	{Key: "domain", Text: func(r *rangeRow) string { return r.Item.Domain }, Known: func(r *rangeRow) bool { return r.Item.Domain != "" }},
-	{Key: "tid", Unit: ID, Int: func(r *rangeRow) int64 { return r.Item.TID }, Known: func(r *rangeRow) bool { return r.Item.TID != 0 }},
+	unknown(Column[*rangeRow]{Key: "domain", Text: func(r *rangeRow) string { return r.Item.Domain }}),
+	unknown(Column[*rangeRow]{Key: "tid", Unit: ID, Int: func(r *rangeRow) int64 { return r.Item.TID }}),
 	{Key: "calls", Unit: Count, Int: func(r *rangeRow) int64 { return int64(r.Item.Calls) }},
 	{Key: "start_ns", Unit: Time, Int: func(r *rangeRow) int64 { return r.Item.Start }},
 	{Key: "end_ns", Unit: Time, Int: func(r *rangeRow) int64 { return r.Item.End }},

@@ -74,6 +74,19 @@ func RowGrid[T any](rep *align.Report, cols []Column[*Row[T]], items func(*align
 	})
 }
 
+// trackRows is a table of rows that are made for each track. Those of a track share what was inferred in it.
+func trackRows[T any](rep *align.Report, cols []Column[*Row[T]], of func(*align.Track) []*Row[T]) Grid {
+	var all []*Row[T]
+	for _, t := range rep.Tracks {
+		from := newOrigins(t)
+		for _, r := range of(t) {
+			r.from = from
+			all = append(all, r)
+		}
+	}
+	return Rows(cols, all)
+}
+
 // StepOf is the step of an iteration of a track, or of a phase of it; nil stands for the iteration itself.
 func StepOf(rep *align.Report, t *align.Track, it *align.Iteration, p *align.Phase) *Step {
 	return &Step{Collected: &rep.Collected, From: rep.Source.Start, Path: rep.Source.Path, Track: t, Iteration: it, Phase: p}
@@ -81,7 +94,12 @@ func StepOf(rep *align.Report, t *align.Track, it *align.Iteration, p *align.Pha
 
 // IterationGrid is a table of the iterations of all tracks.
 func IterationGrid(rep *align.Report, cols []Column[*Step]) Grid {
-	n, at := Across(rep, func(t *align.Track) int { return len(t.Iterations) })
+	return iterationGrid(rep, cols, func(t *align.Track) int { return len(t.Iterations) })
+}
+
+// iterationGrid is a table of the first so many iterations of each track.
+func iterationGrid(rep *align.Report, cols []Column[*Step], count func(*align.Track) int) Grid {
+	n, at := Across(rep, count)
 	s := StepOf(rep, nil, nil, nil)
 	return Over(cols, n, func(i int) *Step {
 		t, k := at(i)
@@ -90,7 +108,7 @@ func IterationGrid(rep *align.Report, cols []Column[*Step]) Grid {
 	})
 }
 
-// PhaseGrid is a table of the phases of all iterations of the tracks that count.
+// PhaseGrid is a table of the phases of all iterations of the tracks that count; of all where counts is nil.
 func PhaseGrid(rep *align.Report, cols []Column[*Step], counts func(*align.Track) bool) Grid {
 	type place struct {
 		track     *align.Track
@@ -100,7 +118,7 @@ func PhaseGrid(rep *align.Report, cols []Column[*Step], counts func(*align.Track
 	var places []place
 	n := 0
 	for _, t := range rep.Tracks {
-		if !counts(t) {
+		if counts != nil && !counts(t) {
 			continue
 		}
 		for i := range t.Iterations {

@@ -18,6 +18,9 @@ type Step struct {
 
 	indexed *align.Iteration        // whose phases are in paths
 	paths   map[string]*align.Phase // by path
+
+	asked        *align.Track // whose answer someInferred is
+	someInferred bool
 }
 
 // use is what is counted for the step.
@@ -35,6 +38,14 @@ func (s *Step) isPhase() bool { return s.Phase != nil }
 // inferred says that the step was found in the GPU work.
 func (s *Step) inferred() bool {
 	return s.Track.IterationsFrom.Inferred() || s.isPhase() && s.Phase.Inferred
+}
+
+// partly says that something of the track was found in the GPU work. Steps of a track follow each other.
+func (s *Step) partly() bool {
+	if s.asked != s.Track {
+		s.asked, s.someInferred = s.Track, phrase.Inferred(s.Track) != ""
+	}
+	return s.someInferred
 }
 
 func (s *Step) start() int64 {
@@ -112,7 +123,7 @@ var steps = append([]Column[*Step]{
 	{Key: "calls", Head: "calls", Unit: Count, Int: (*Step).calls},
 	{Key: "from", Head: "from", Unit: Origin, Int: func(s *Step) int64 { return one(s.inferred()) }},
 	{Key: "annotated", Unit: Origin, Int: func(s *Step) int64 { return one(s.isPhase() && s.Phase.Inferred) }},
-	{Key: "some_from", Unit: Origin, Named: true, Int: func(s *Step) int64 { return one(phrase.Inferred(s.Track) != "") }},
+	{Key: "some_from", Unit: Origin, Named: true, Int: func(s *Step) int64 { return one(s.partly()) }},
 	{Key: "inferred", Unit: Flag, Int: func(s *Step) int64 { return one(s.isPhase() && s.Phase.Inferred) }},
 	{Key: "start_ns", Unit: Time, Int: (*Step).start},
 	{Key: "end_ns", Unit: Time, Int: (*Step).end},

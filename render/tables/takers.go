@@ -15,7 +15,7 @@ func takerPlace(x *tensor.Taker) (int, string) { return x.Iteration, x.Phase }
 
 // Takers has a row for each taker of memory outside PyTorch.
 var Takers = define(slices.Concat(trackColumns[tensor.Taker](), placed(takerPlace), []Column[*takerRow]{
-	iterationName(takerPlace),
+	optional(iterationName("iteration", takerPlace)),
 	unknown(Column[*takerRow]{Key: "call", Head: "call", Text: func(r *takerRow) string { return r.Item.Call }}),
 	{Key: "in", Head: "in", Text: func(r *takerRow) string { return phrase.TakerPlace(r.Track, r.Item) }},
 	{Key: "blocks", Head: "blocks", Unit: Count, Int: func(r *takerRow) int64 { return int64(r.Item.Blocks) }},

@@ -86,13 +86,7 @@ func leveled(t *align.Track) int {
 
 // TensorLevelGrid is the table of the iterations of all tracks that have the three levels, for a workbook.
 func TensorLevelGrid(rep *align.Report) Grid {
-	n, at := Across(rep, leveled)
-	s := StepOf(rep, nil, nil, nil)
-	return Over(TensorLevels.Columns(Workbook), n, func(i int) *Step {
-		t, k := at(i)
-		s.Track, s.Iteration = t, &t.Iterations[k]
-		return s
-	})
+	return iterationGrid(rep, TensorLevels.Columns(Workbook), leveled)
 }
 
 // TensorLevelRows are the rows of one track in that table, half-open.

@@ -37,10 +37,8 @@ var Tracks = define(slices.Concat(trackColumns[align.Track](), []Column[*trackRo
 })[0]
 
 // TrackGrid is the table of a report's tracks.
-func TrackGrid(rep *align.Report, cols []Column[*Row[align.Track]]) Grid {
-	r := &trackRow{Report: rep}
-	return Over(cols, len(rep.Tracks), func(i int) *trackRow {
-		r.Track, r.Item = rep.Tracks[i], rep.Tracks[i]
-		return r
+func TrackGrid(rep *align.Report) Grid {
+	return trackRows(rep, Tracks.Columns(Workbook), func(t *align.Track) []*trackRow {
+		return []*trackRow{{Report: rep, Track: t, Item: t}}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"nsysmem/internal/wording"
 )
 
 // An Output is a format that tables are written in.
@@ -180,7 +182,7 @@ func headIn[R any](c Column[R], o Output, own *string) string {
 	case o == CSV, o == JSON, o == Parquet:
 		return c.Key
 	case o != Terminal:
-		head = capital(head)
+		head = wording.Capital(head)
 	}
 	// A cell of a workbook is a bare number.
 	if (o == Workbook || o == BatchWorkbook) && !exact {
@@ -200,12 +202,4 @@ func remark(parts ...string) string {
 		return ""
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
-}
-
-// capital is s with a capital first letter. Heads are plain ASCII there.
-func capital(s string) string {
-	if s == "" || s[0] < 'a' || s[0] > 'z' {
-		return s
-	}
-	return string(s[0]-'a'+'A') + s[1:]
 }

@@ -19,6 +19,7 @@ import (
 // report gives the same bytes. Entries have no time stamp.
 type archive struct {
 	entries []*entry
+	to      *flate.Writer // compresses the last entry; nil before the first
 }
 
 type entry struct {
@@ -26,21 +27,26 @@ type entry struct {
 	data bytes.Buffer // compressed
 	size uint64
 	crc  hash.Hash32
-	to   *flate.Writer // nil once closed
+	to   *flate.Writer
 }
 
 // Create begins an entry, which ends where the next one begins.
 func (a *archive) Create(name string) (io.Writer, error) {
-	if err := a.finish(); err != nil {
+	if err := a.Close(); err != nil {
 		return nil, err
 	}
 	e := &entry{name: name, crc: crc32.NewIEEE()}
-	var err error
-	// The sheets are long and repeat themselves: the fastest level takes a third of the default's time, and the file is
-	// a fifth larger.
-	if e.to, err = flate.NewWriter(&e.data, flate.BestSpeed); err != nil {
-		return nil, err
+	if a.to == nil {
+		// The sheets are long and repeat themselves: the fastest level takes a third of the default's time, and the file is
+		// a fifth larger.
+		var err error
+		if a.to, err = flate.NewWriter(nil, flate.BestSpeed); err != nil {
+			return nil, err
+		}
 	}
+	// A writer of its own would take more than a megabyte for each of many short entries.
+	a.to.Reset(&e.data)
+	e.to = a.to
 	a.entries = append(a.entries, e)
 	return e, nil
 }
@@ -49,16 +55,11 @@ func (a *archive) Create(name string) (io.Writer, error) {
 func (a *archive) AddFS(fs.FS) error { return errors.ErrUnsupported }
 
 // Close ends the last entry.
-func (a *archive) Close() error { return a.finish() }
-
-func (a *archive) finish() error {
-	if n := len(a.entries); n > 0 && a.entries[n-1].to != nil {
-		e := a.entries[n-1]
-		err := e.to.Close()
-		e.to = nil
-		return err
+func (a *archive) Close() error {
+	if a.to == nil {
+		return nil
 	}
-	return nil
+	return a.to.Close()
 }
 
 // Write takes a part of an entry. The list of content types comes as one.

@@ -122,18 +122,18 @@ func (b *book) sheet(name, tab string, pages int) error {
 	if err != nil {
 		return err
 	}
-	fit := true
-	props := &excelize.SheetPropsOptions{FitToPage: &fit}
+	props := &excelize.SheetPropsOptions{FitToPage: new(true)}
 	if tab != "" {
 		props.TabColorRGB = &tab
 	}
 	if err := b.f.SetSheetProps(name, props); err != nil {
 		return err
 	}
-	margin, low := 0.4, 0.5
-	if err := b.f.SetPageMargins(name, &excelize.PageLayoutMarginsOptions{Left: &margin, Right: &margin, Top: &margin, Bottom: &low, Header: &margin, Footer: &margin}); err != nil {
+	margin := 0.4
+	if err := b.f.SetPageMargins(name, &excelize.PageLayoutMarginsOptions{Left: &margin, Right: &margin, Top: &margin, Bottom: new(0.5), Header: &margin, Footer: &margin}); err != nil {
 		return err
 	}
-	landscape, high, paper := "landscape", 0, 9 // paper 9 is A4
-	return b.f.SetPageLayout(name, &excelize.PageLayoutOptions{Orientation: &landscape, FitToWidth: &pages, FitToHeight: &high, Size: &paper})
+	const a4 = 9
+	return b.f.SetPageLayout(name, &excelize.PageLayoutOptions{
+		Orientation: new("landscape"), FitToWidth: &pages, FitToHeight: new(0), Size: new(a4)})
 }

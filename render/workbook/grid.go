@@ -35,7 +35,12 @@ func (t table) of(g tables.Grid) *table {
 		t.cols = append(t.cols, column{head: h.Text, as: unitFormats[h.Unit], bar: h.Bar})
 	}
 	t.scales = scales(g.Heads)
-	t.fill = func(i int, r *row) { g.Row(i, r.cell) }
+	t.fill = func(i int, r *row) {
+		cells := g.Row(i)
+		for k := range cells {
+			r.cell(&cells[k])
+		}
+	}
 	return &t
 }
 
@@ -53,26 +58,28 @@ func (r *row) cell(c *tables.Cell) {
 	case tables.Origin:
 		r.text(origins[c.Int])
 	case tables.Bytes, tables.Change:
-		r.mib(c.Int)
+		// MiB. The library keeps 15 significant digits, as Excel does, which is more than a number of bytes has: times
+		// 1,048,576 and rounded, the cell is the exact number.
+		put(r, float64(c.Int)/(1<<20))
 	case tables.Time:
-		r.ms(c.Int)
+		put(r, float64(c.Int)/1e6) // ms
 	case tables.Short:
+		ns := float64(c.Int)
 		if c.Mean {
-			r.us(c.Real)
-			return
+			ns = c.Real
 		}
-		r.us(float64(c.Int))
+		put(r, ns/1e3) // µs
 	case tables.Percent, tables.Ratio, tables.Rate:
-		r.cells = append(r.cells, c.Real)
+		put(r, c.Real)
 	case tables.Handle:
 		if c.IsNumber() {
-			r.int(c.Int)
+			put(r, c.Int)
 			return
 		}
 		r.address(uint64(c.Int))
 	case tables.Address:
 		r.address(uint64(c.Int))
 	default:
-		r.int(c.Int)
+		put(r, c.Int)
 	}
 }

@@ -49,8 +49,7 @@ func (b *book) overview(rep *findings.Report) error {
 		Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"}})
 	last, _ := excelize.ColumnNumberToName(overviewWidth)
 	o.do(b.f.SetColWidth(overviewSheet, "A", last, columnWidth))
-	gridLines := false
-	o.do(b.f.SetSheetView(overviewSheet, 0, &excelize.ViewOptions{ShowGridLines: &gridLines}))
+	o.do(b.f.SetSheetView(overviewSheet, 0, &excelize.ViewOptions{ShowGridLines: new(false)}))
 
 	o.set(1, "Device memory by iteration and phase", b.title)
 	o.row += 2
@@ -74,17 +73,23 @@ func (o *overview) do(err error) {
 	}
 }
 
+// name is the name of a cell, whose column and row count from 1.
+func (o *overview) name(col, row int) string {
+	cell, err := excelize.CoordinatesToCellName(col, row)
+	o.do(err)
+	return cell
+}
+
 // set puts a value in a column, counted from 1, of the current row. nil stays empty.
 func (o *overview) set(col int, v any, style int) {
-	cell, err := excelize.CoordinatesToCellName(col, o.row)
-	o.do(err)
+	cell := o.name(col, o.row)
 	if o.err != nil {
 		return
 	}
+	if s, ok := v.(string); ok {
+		v = wording.Cell(s)
+	}
 	if v != nil {
-		if s, ok := v.(string); ok {
-			v = wording.Cell(s)
-		}
 		o.do(o.b.f.SetCellValue(overviewSheet, cell, v))
 	}
 	if style != 0 {
@@ -99,11 +104,7 @@ func (o *overview) fact(key, text string) {
 	}
 	o.set(1, key, o.b.key)
 	o.set(2, text, o.long)
-	a, err := excelize.CoordinatesToCellName(2, o.row)
-	o.do(err)
-	z, err := excelize.CoordinatesToCellName(overviewWidth, o.row)
-	o.do(err)
-	o.do(o.b.f.MergeCell(overviewSheet, a, z))
+	o.do(o.b.f.MergeCell(overviewSheet, o.name(2, o.row), o.name(overviewWidth, o.row)))
 	// Neither Excel nor LibreOffice fits the height of a row to merged cells.
 	lines := math.Ceil(float64(wording.Width(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, min(max(lines, 1)*15, 150)))
@@ -134,7 +135,7 @@ func (o *overview) table(name string, t *table) {
 		r.reset()
 		t.fill(i, &r)
 		high := 1
-		for j, v := range r.cells {
+		for j, v := range r.cells() {
 			o.set(j+1, v, o.b.styles[t.cols[j].as])
 			if s, ok := v.(string); ok && t.cols[j].as == asLong {
 				high = max(high, int(math.Ceil(float64(wording.Width(s))/(columnWidth-1.5))))
@@ -143,13 +144,9 @@ func (o *overview) table(name string, t *table) {
 		o.do(o.b.f.SetRowHeight(overviewSheet, o.row, float64(min(high, 8)*15)))
 		o.row++
 	}
-	a, err := excelize.CoordinatesToCellName(1, top)
-	o.do(err)
-	z, err := excelize.CoordinatesToCellName(len(t.cols), o.row-1)
-	o.do(err)
-	stripes := true
+	area := o.name(1, top) + ":" + o.name(len(t.cols), o.row-1)
 	if o.err == nil {
-		o.do(o.b.f.AddTable(overviewSheet, &excelize.Table{Range: a + ":" + z, Name: name, StyleName: "TableStyleLight1", ShowRowStripes: &stripes}))
+		o.do(o.b.f.AddTable(overviewSheet, &excelize.Table{Range: area, Name: name, StyleName: "TableStyleLight1", ShowRowStripes: new(true)}))
 	}
 	o.row++
 }
@@ -183,46 +180,35 @@ func (o *overview) source(rep *findings.Report) {
 	}
 	for _, what := range []string{"device memory", "NVTX ranges", "GPU kernels", "CUDA API calls"} {
 		if g, ok := gaps[what]; ok {
-			o.fact(upper(what), "n/a: not collected. "+upper(g.Cost)+"; "+g.How+".")
+			o.fact(wording.Capital(what), "n/a: not collected. "+wording.Capital(g.Cost)+"; "+g.How+".")
 		} else {
-			o.fact(upper(what), "collected")
+			o.fact(wording.Capital(what), "collected")
 		}
 	}
-}
-
-// upper is s with a capital first letter, for words of ours.
-func upper(s string) string {
-	if s == "" || s[0] < 'a' || s[0] > 'z' {
-		return s
-	}
-	return string(s[0]-'a'+'A') + s[1:]
 }
 
 func (o *overview) doubts(rep *findings.Report) {
-	if len(rep.Findings)+len(rep.Warnings) == 0 {
-		return
-	}
-	o.section("What to know")
-	n := 0
+	var doubts []Fact
 	for i := range rep.Findings {
-		if n++; n > overviewDoubts {
-			break
-		}
 		f := &rep.Findings[i]
 		text := f.Text
 		if f.Advice != "" {
 			text += " → " + f.Advice
 		}
-		o.fact(string(f.Severity), text)
+		doubts = append(doubts, Fact{string(f.Severity), text})
 	}
 	for i := range rep.Warnings {
-		if n++; n > overviewDoubts {
-			break
-		}
-		o.fact("warning", rep.Warnings[i].Text)
+		doubts = append(doubts, Fact{"warning", rep.Warnings[i].Text})
 	}
-	if n > overviewDoubts {
-		o.fact("", fmt.Sprintf("%d in all, see the sheet Warnings", len(rep.Findings)+len(rep.Warnings)))
+	if len(doubts) == 0 {
+		return
+	}
+	o.section("What to know")
+	for _, f := range doubts[:min(len(doubts), overviewDoubts)] {
+		o.fact(f.Key, f.Text)
+	}
+	if len(doubts) > overviewDoubts {
+		o.fact("", fmt.Sprintf("%d in all, see the sheet Warnings", len(doubts)))
 	}
 }
 
@@ -230,7 +216,7 @@ func (o *overview) levels(rep *findings.Report) {
 	if !rep.Collected.Memory {
 		return
 	}
-	g := tables.LevelGrid(rep.Report, tables.Levels.Columns(tables.Workbook))
+	g := tables.LevelGrid(rep.Report)
 	if g.Rows == 0 {
 		return
 	}
@@ -256,7 +242,7 @@ func (o *overview) tracks(rep *findings.Report) {
 	for _, t := range rep.Tracks {
 		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+phrase.IterationsFrom(t))
 	}
-	o.table("Tracks", table{}.of(tables.TrackGrid(rep.Report, tables.Tracks.Columns(tables.Workbook))))
+	o.table("Tracks", table{}.of(tables.TrackGrid(rep.Report)))
 }
 
 // ofLevel says, as the end of a title, of which level phases are told; empty where that is the device level.
@@ -328,42 +314,21 @@ func (o *overview) charts(rep *findings.Report, phases *tables.Grid, head int) {
 		}
 		drawn++
 		o.chartRow()
-		c := iterationsChart(iterationsSheet, &g, from, from+shown, [][2]string{{"peak_bytes", "E08214"}, {"start_bytes", "4393C3"}, {"end_bytes", "1F4E79"}})
-		c.Title = title("Device level of each iteration, " + processAndDevice(t))
+		c := plotted{iterationsSheet, &g, "iteration", 1, from, from + shown}.
+			lines([][2]string{{"peak_bytes", "E08214"}, {"start_bytes", "4393C3"}, {"end_bytes", "1F4E79"}})
+		c.Title, c.XAxis.Title = title("Device level of each iteration, "+processAndDevice(t)), title("iteration")
 		for i := range c.Series[1:] {
 			c.Series[i+1].Line.Width = 1.5
 		}
 		o.chart("A", c)
 		if drawn == 1 && phases != nil {
-			o.chart(right, &excelize.Chart{
-				Type:   excelize.Col,
-				Series: columnSeries(overviewSheet, phases, "path", head, 0, phases.Rows, [][2]string{{"held.max.peak_bytes", "E08214"}, {"held.max.need_bytes", "4393C3"}}),
-				Title:  title("Highest peak and need of phases" + ofLevel(rep)),
-				XAxis:  excelize.ChartAxis{Font: axisFont, TickLabelPosition: excelize.ChartTickLabelLow},
-				YAxis:  axis(),
-			})
+			c := plotted{overviewSheet, phases, "path", head, 0, phases.Rows}.
+				bars([][2]string{{"held.max.peak_bytes", "E08214"}, {"held.max.need_bytes", "4393C3"}})
+			c.Title = title("Highest peak and need of phases" + ofLevel(rep))
+			o.chart(right, c)
 		}
 		o.row += chartRows
 	}
-}
-
-// iterationsChart shows columns of the rows of a sheet from and below to, each column with its colour.
-func iterationsChart(sheet string, g *tables.Grid, from, to int, columns [][2]string) *excelize.Chart {
-	shown := to - from
-	c := &excelize.Chart{
-		Type:   excelize.Line,
-		XAxis:  excelize.ChartAxis{Font: axisFont, Title: title("iteration"), TickLabelSkip: max(1, (shown-1)/20), TickLabelPosition: excelize.ChartTickLabelLow},
-		YAxis:  axis(),
-		Series: columnSeries(sheet, g, "iteration", 1, from, to, columns),
-	}
-	for i := range c.Series {
-		s := &c.Series[i]
-		s.Line, s.Marker = excelize.LineOptions{Width: 2}, excelize.ChartMarker{Symbol: "none"}
-		if shown <= markedPoints {
-			s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: s.Fill}
-		}
-	}
-	return c
 }
 
 // chartRow begins a row of charts: a new page after each two, for a picture that is cut by the end of a page shows
@@ -382,30 +347,4 @@ func (o *overview) chart(col string, c *excelize.Chart) {
 	if o.err == nil {
 		o.do(o.b.f.AddChart(overviewSheet, col+strconv.Itoa(o.row), c))
 	}
-}
-
-func solid(color string) excelize.Fill {
-	return excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{color}}
-}
-
-func title(s string) excelize.ChartTitle {
-	return excelize.ChartTitle{Paragraph: []excelize.RichTextRun{{Text: s, Font: &excelize.Font{Size: 11, Bold: true, Color: "404040"}}}}
-}
-
-// axisFont is dark enough to be read; the library's own is not.
-var axisFont = excelize.Font{Color: "404040", Size: 9}
-
-func axis() excelize.ChartAxis {
-	zero := 0.0
-	return excelize.ChartAxis{Font: axisFont, Title: title("MiB"), MajorGridLines: true, Minimum: &zero, NumFmt: excelize.ChartNumFmt{CustomNumFmt: "#,##0"}}
-}
-
-// cells is an absolute reference to rows of a column, counted from 0.
-func cells(sheet string, col, from, to int) string {
-	name, _ := excelize.ColumnNumberToName(col + 1)
-	s := quoteSheet(sheet) + "!$" + name + "$" + strconv.Itoa(from)
-	if to != from {
-		s += ":$" + name + "$" + strconv.Itoa(to)
-	}
-	return s
 }

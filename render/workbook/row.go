@@ -9,14 +9,32 @@ import (
 // A row takes the cells of one row from left to right. A cell that is left out stays empty, which is how "not collected"
 // and "unknown" are shown.
 type row struct {
-	cells []any
+	slots []any // the row's cells, and behind them what is left of the row above
+	n     int   // cells
 }
 
-func (r *row) reset() { r.cells = r.cells[:0] }
+func (r *row) reset() { r.n = 0 }
 
-func (r *row) none() { r.cells = append(r.cells, nil) }
+func (r *row) cells() []any { return r.slots[:r.n] }
 
-func (r *row) int(v int64) { r.cells = append(r.cells, v) }
+// next adds a cell, which is at first that of the row above.
+func (r *row) next() *any {
+	if r.n == len(r.slots) {
+		r.slots = append(r.slots, nil)
+	}
+	r.n++
+	return &r.slots[r.n-1]
+}
+
+// put adds a cell. Rows are much like those above them: a value that stands there as well is not made an any once more.
+func put[T comparable](r *row, v T) {
+	cell := r.next()
+	if above, ok := (*cell).(T); !ok || above != v {
+		*cell = v
+	}
+}
+
+func (r *row) none() { *r.next() = nil }
 
 // text takes a name of the program or a word of ours; it is always stored as a string.
 func (r *row) text(s string) {
@@ -24,22 +42,15 @@ func (r *row) text(s string) {
 		r.none()
 		return
 	}
-	r.cells = append(r.cells, wording.Cell(s))
+	cell := r.next()
+	if above, ok := (*cell).(string); !ok || above != s { // what is clean stays as it is
+		*cell = wording.Cell(s)
+	}
 }
-
-// mib takes bytes. The library keeps 15 significant digits, as Excel does, which is more than a number of bytes has: times
-// 1,048,576 and rounded, the cell is the exact number.
-func (r *row) mib(bytes int64) { r.cells = append(r.cells, float64(bytes)/(1<<20)) }
-
-// ms takes nanoseconds.
-func (r *row) ms(ns int64) { r.cells = append(r.cells, float64(ns)/1e6) }
-
-// us takes nanoseconds, of which a mean has parts.
-func (r *row) us(ns float64) { r.cells = append(r.cells, ns/1e3) }
 
 // address takes a 64-bit address; as a number it would lose digits.
 func (r *row) address(a uint64) {
 	var b [18]byte
 	out := append(b[:0], "0x"...)
-	r.cells = append(r.cells, string(strconv.AppendUint(out, a, 16)))
+	put(r, string(strconv.AppendUint(out, a, 16)))
 }

@@ -67,8 +67,7 @@ func (b *book) part(t *table, widths []float64, part, from, to int) error {
 	if err != nil {
 		return err
 	}
-	stripes := true
-	if err := w.AddTable(&excelize.Table{Range: "A1:" + last, Name: name, StyleName: "TableStyleLight1", ShowRowStripes: &stripes}); err != nil {
+	if err := w.AddTable(&excelize.Table{Range: "A1:" + last, Name: name, StyleName: "TableStyleLight1", ShowRowStripes: new(true)}); err != nil {
 		return err
 	}
 	if to > from {
@@ -120,7 +119,7 @@ func (b *book) rows(w *excelize.StreamWriter, t *table, from, to int) (int, erro
 		r.reset()
 		t.fill(i, &r)
 		cell = strconv.AppendInt(append(cell[:0], 'A'), int64(i-from+2), 10)
-		if err := w.SetRow(string(cell), r.cells); err != nil {
+		if err := w.SetRow(string(cell), r.cells()); err != nil {
 			return 0, err
 		}
 	}

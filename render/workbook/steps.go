@@ -40,9 +40,8 @@ func matrixTable(rep *findings.Report) *table {
 
 // phaseRowsTable has a row for each phase of each iteration, with all that is known of it.
 func phaseRowsTable(rep *findings.Report) *table {
-	all := func(*align.Track) bool { return true }
 	return table{sheet: "Phase rows", name: "Phase_rows", tab: tabSteps, fixed: 4, none: "none: no phases inside iterations"}.
-		of(tables.PhaseGrid(rep.Report, tables.PhaseRows.Columns(tables.Workbook), all))
+		of(tables.PhaseGrid(rep.Report, tables.PhaseRows.Columns(tables.Workbook), nil))
 }
 
 // inferredTables is the sheet of inferred phases beside annotated ones, where these were compared.

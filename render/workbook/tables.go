@@ -79,8 +79,7 @@ func (b *book) front(k *Book) error {
 	o.long, o.err = b.f.NewStyle(&excelize.Style{Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"}})
 	last, _ := excelize.ColumnNumberToName(overviewWidth)
 	o.do(b.f.SetColWidth(overviewSheet, "A", last, columnWidth))
-	gridLines := false
-	o.do(b.f.SetSheetView(overviewSheet, 0, &excelize.ViewOptions{ShowGridLines: &gridLines}))
+	o.do(b.f.SetSheetView(overviewSheet, 0, &excelize.ViewOptions{ShowGridLines: new(false)}))
 	o.set(1, k.Title, b.title)
 	o.row += 2
 	for _, f := range k.Facts {
@@ -107,32 +106,22 @@ func (b *book) front(k *Book) error {
 var chartColours = []string{"E08214", "1F4E79", "4393C3", "548235", "7F7F7F"}
 
 func (c *Chart) chart() *excelize.Chart {
-	from, to := c.From+2, min(c.To+1, c.From+1+chartPoints, maxRows)
-	out := &excelize.Chart{Type: excelize.Col, Title: title(c.Title), YAxis: axis(),
-		XAxis: excelize.ChartAxis{Font: axisFont, TickLabelSkip: max(1, (to-from)/20), TickLabelPosition: excelize.ChartTickLabelLow}}
+	columns := make([][2]string, len(c.Values))
+	for i, key := range c.Values {
+		columns[i] = [2]string{key, chartColours[i%len(chartColours)]}
+	}
+	to := max(c.From+1, min(c.To, c.From+chartPoints, maxRows-1))
+	p := plotted{c.Table.Sheet, &c.Table.Grid, c.Categories, 1, c.From, to}
+	out := p.bars(columns)
 	if c.Lines {
-		out.Type = excelize.Line
+		out = p.lines(columns)
 	}
-	if c.YTitle != "" {
-		out.YAxis.Title = title(c.YTitle)
-	}
+	out.Title, out.XAxis.TickLabelSkip = title(c.Title), p.labelSkip()
 	if c.XTitle != "" {
 		out.XAxis.Title = title(c.XTitle)
 	}
-	sheet, categories := c.Table.Sheet, c.Table.Grid.Place(c.Categories)
-	for i, key := range c.Values {
-		col := c.Table.Grid.Place(key)
-		fill := solid(chartColours[i%len(chartColours)])
-		s := excelize.ChartSeries{Name: cells(sheet, col, 1, 1), Categories: cells(sheet, categories, from, max(from, to)),
-			Values: cells(sheet, col, from, max(from, to)), Fill: fill}
-		if c.Lines {
-			s.Line = excelize.LineOptions{Width: 2}
-			s.Marker = excelize.ChartMarker{Symbol: "none"}
-			if to-from < 40 {
-				s.Marker = excelize.ChartMarker{Symbol: "circle", Size: 5, Fill: fill}
-			}
-		}
-		out.Series = append(out.Series, s)
+	if c.YTitle != "" {
+		out.YAxis.Title = title(c.YTitle)
 	}
 	return out
 }

@@ -78,8 +78,9 @@ func levelsChart(rep *align.Report, t *align.Track) *excelize.Chart {
 		return nil
 	}
 	g := tables.TensorLevelGrid(rep)
-	c := iterationsChart(levelsSheet, &g, from, from+shown, [][2]string{{"allocated.peak_bytes", "E08214"}, {"reserved.peak_bytes", "4393C3"}, {"traced.peak_bytes", "1F4E79"}})
-	c.Title = title("Peaks of the three levels, " + processAndDevice(t))
+	c := plotted{levelsSheet, &g, "iteration", 1, from, from + shown}.
+		lines([][2]string{{"allocated.peak_bytes", "E08214"}, {"reserved.peak_bytes", "4393C3"}, {"traced.peak_bytes", "1F4E79"}})
+	c.Title, c.XAxis.Title = title("Peaks of the three levels, "+processAndDevice(t)), title("iteration")
 	return c
 }
 
@@ -90,25 +91,10 @@ func categoriesChart(rep *align.Report, t *align.Track) *excelize.Chart {
 		return nil
 	}
 	g := tables.CategoryGrid(rep)
-	return &excelize.Chart{
-		Type:   excelize.Col,
-		Series: columnSeries(categoriesSheet, &g, "category", 1, from, to, [][2]string{{"max_bytes", "4393C3"}, {"at_peak_bytes", "E08214"}}),
-		Title:  title("Categories of tensors, " + processAndDevice(t)),
-		XAxis:  excelize.ChartAxis{Font: axisFont, TickLabelPosition: excelize.ChartTickLabelLow},
-		YAxis:  axis(),
-	}
-}
-
-// columnSeries shows columns of a sheet, each by its key and colour, over another column. The rows are half-open and count
-// from 0 below the head.
-func columnSeries(sheet string, g *tables.Grid, over string, head, from, to int, columns [][2]string) []excelize.ChartSeries {
-	var out []excelize.ChartSeries
-	for _, c := range columns {
-		col := g.Place(c[0])
-		out = append(out, excelize.ChartSeries{Name: cells(sheet, col, head, head), Categories: cells(sheet, g.Place(over), head+1+from, head+to),
-			Values: cells(sheet, col, head+1+from, head+to), Fill: solid(c[1])})
-	}
-	return out
+	c := plotted{categoriesSheet, &g, "category", 1, from, to}.
+		bars([][2]string{{"max_bytes", "4393C3"}, {"at_peak_bytes", "E08214"}})
+	c.Title = title("Categories of tensors, " + processAndDevice(t))
+	return c
 }
 
 func processAndDevice(t *align.Track) string {

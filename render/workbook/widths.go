@@ -57,7 +57,7 @@ func columnWidths(t *table) []float64 {
 	for i := 0; i < t.n; i += step {
 		r.reset()
 		t.fill(i, &r)
-		for j, v := range r.cells {
+		for j, v := range r.cells() {
 			need[j] = max(need[j], shownWidth(v, t.cols[j].as))
 		}
 	}

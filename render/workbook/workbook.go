@@ -111,19 +111,3 @@ func missing(rep *findings.Report, collected bool, what, none string) string {
 	}
 	return "n/a: " + what + " not collected"
 }
-
-// flatten numbers the items of all tracks one after the other.
-func flatten(rep *findings.Report, count func(*align.Track) int) (n int, at func(i int) (*align.Track, int)) {
-	starts := make([]int, len(rep.Tracks))
-	for i, t := range rep.Tracks {
-		starts[i] = n
-		n += count(t)
-	}
-	return n, func(i int) (*align.Track, int) {
-		k := len(starts) - 1
-		for starts[k] > i {
-			k--
-		}
-		return rep.Tracks[k], i - starts[k]
-	}
-}

@@ -456,16 +456,16 @@ func TestExports(t *testing.T) {
 			its := func(tr *align.Track) int { return len(tr.Iterations) }
 			blocks := func(tr *align.Track) int { return len(tr.Blocks) }
 			kernels := func(tr *align.Track) int { return len(tr.Kernels) }
-			n, _ := flatten(rep, its)
+			n, _ := tables.Across(rep.Report, its)
 			if rep.Collected.Memory {
 				same("Iterations", "Peak (bytes)", n, func(tr *align.Track, i int) int64 { return tr.Iterations[i].Memory.Peak }, its)
 				same("Iterations", "Net (bytes)", n, func(tr *align.Track, i int) int64 { return tr.Iterations[i].Memory.Net }, its)
 			}
-			n, _ = flatten(rep, blocks)
+			n, _ = tables.Across(rep.Report, blocks)
 			same("Allocations", "Bytes", n, func(tr *align.Track, i int) int64 { return tr.Blocks[i].Bytes }, blocks)
-			n, _ = flatten(rep, kernels)
+			n, _ = tables.Across(rep.Report, kernels)
 			same("Kernels by phase", "Total (ns)", n, func(tr *align.Track, i int) int64 { return tr.Kernels[i].NS }, kernels)
-			n, _ = flatten(rep, func(tr *align.Track) int { return len(tr.Failed) })
+			n, _ = tables.Across(rep.Report, func(tr *align.Track) int { return len(tr.Failed) })
 			if got := len(rows(t, f, "Failed allocations")) - 1; n > 0 && got != n {
 				t.Errorf("%d failed allocations, want %d", got, n)
 			}
