@@ -93,6 +93,7 @@ func (as *assembler) track(t *trackUse, first bool) *Track {
 	out.Phases = phaseStats(out)
 	if opts.Infer == InferAlways {
 		out.Inferred = compareInferred(as.src, as.aligned, as.rows, p)
+		out.compareMemory(as.snapshot.levels(t))
 	}
 	out.Ranges = as.ranges(p, uses)
 	if first {
