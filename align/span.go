@@ -19,7 +19,7 @@ type span struct {
 	thread     int32 // index into ranges.threads
 	open       bool  // never closed
 	operator   bool  // a framework's operator or a library's own range: never an iteration
-	library    bool  // of a library's own, which an operator's need not be
+	library    bool  // of a library's own, which an operator's need not be; not operator where it may be an iteration: ownModule
 	inferred   bool  // found in the GPU work, not annotated
 	cut        bool  // inferred to be cut off
 }
