@@ -13,6 +13,7 @@ import (
 type calls struct {
 	use      []APIUse              // by span, then by process.index for calls without one
 	launches []int64               // calls that launch work, likewise
+	detailed []int64               // by span of a lead: those of ranges of other threads that are details of it; nil for none
 	launched []int64               // those of a whole process, by process.index
 	vmm      []int64               // cuMemCreate and alike, by process.index
 	failed   []failedCall          // in time order
@@ -88,6 +89,7 @@ type callPart struct {
 	procs    map[*process]*procCalls
 	use      []APIUse
 	launches []int64
+	detailed []int64 // as in calls
 	failed   []failedCall
 	stats    map[callKey]*CallStat
 	time     stretch
@@ -160,6 +162,9 @@ func (p *callPart) add(b *nsysdb.Batch) {
 		case classOther:
 		case classLaunch:
 			p.launches[slot]++
+			if at.way() == wayThrough && int(t.under) != slot {
+				p.detail(t.under)
+			}
 		case classSync:
 			p.use[slot].SyncNS += until - start[i]
 		default:
@@ -172,6 +177,14 @@ func (p *callPart) add(b *nsysdb.Batch) {
 	if first <= last {
 		p.time.add(first, last)
 	}
+}
+
+// detail counts a launch in a range that is a detail of one of the lead.
+func (p *callPart) detail(lead int32) {
+	if p.detailed == nil {
+		p.detailed = make([]int64, p.spans)
+	}
+	p.detailed[lead]++
 }
 
 // memory takes in a call that is to allocate or to free.
@@ -246,7 +259,7 @@ func (p *callPart) class(name int64) callClass {
 func addParts(src *source, r *ranges, parts []*callPart) (*calls, *places) {
 	procs := src.processes.all()
 	n := len(procs)
-	c := &calls{use: parts[0].use, launches: parts[0].launches, launched: make([]int64, n),
+	c := &calls{use: parts[0].use, launches: parts[0].launches, detailed: parts[0].detailed, launched: make([]int64, n),
 		vmm: make([]int64, n), failedAt: make([][]int64, n), names: make([][]map[int64]int32, n), stats: parts[0].stats}
 	at := &places{byProc: make([][]*corrMap, n)}
 	for k, w := range parts {
@@ -285,6 +298,14 @@ func (c *calls) addSums(w *callPart) {
 		c.use[i].add(&w.use[i])
 		c.launches[i] += w.launches[i]
 	}
+	switch {
+	case c.detailed == nil:
+		c.detailed = w.detailed
+	case w.detailed != nil:
+		for i, n := range w.detailed {
+			c.detailed[i] += n
+		}
+	}
 	for key, s := range w.stats {
 		entry(c.stats, key).add(s)
 	}
@@ -293,10 +314,13 @@ func (c *calls) addSums(w *callPart) {
 // outside is what a process's calls without a range come to.
 func (c *calls) outside(r *ranges, p *process) *APIUse { return &c.use[len(r.spans)+int(p.index)] }
 
-// launchesWithin are the launches within each span of a process, those of the spans inside it too. A span that overlaps
+// launchesWithin are the launches within each span of a process, those of the spans inside it and of its details too. A span that overlaps
 // another without lying inside it does not count for it.
 func (c *calls) launchesWithin(r *ranges, p *process) []int64 {
 	within := slices.Clone(c.launches[:len(r.spans)])
+	for i, n := range c.detailed {
+		within[i] += n
+	}
 	for _, t := range at(r.byProc, p) {
 		parent := make([]int32, len(t.ranges)) // by place in t.ranges
 		walk := stack{spans: r.spans}

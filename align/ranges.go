@@ -66,12 +66,27 @@ func readRanges(ctx context.Context, src *source) (*ranges, error) {
 	r.doubts = counted(Warning{Code: DamagedRanges, Count: damaged}, Warning{Code: OpenRanges, Count: open - damaged})
 	for _, t := range r.threads {
 		sortRanges(t.ranges, r.spans)
+		r.loosen(t)
 		t.segs = cut(t.ranges, r.spans, nil)
 	}
 	for _, ts := range r.byProc {
 		slices.SortFunc(ts, func(x, y *thread) int { return cmp.Compare(x.tid, y.tid) })
 	}
 	return r, nil
+}
+
+// loosen marks the ranges of frameworks and libraries around which the program has no range of its own on their thread: a
+// worker that the program annotates keeps what a library does for it.
+func (r *ranges) loosen(t *thread) {
+	until := int64(-maxTime) // ns; last end of the program's own ranges so far
+	for _, id := range t.ranges {
+		s := &r.spans[id]
+		if !s.operator && !s.library {
+			until = max(until, s.end)
+			continue
+		}
+		s.loose = s.start >= until
+	}
 }
 
 // newThread adds a thread without ranges.
