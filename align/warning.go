@@ -34,7 +34,7 @@ const (
 	OpenRanges    Code = "open_ranges"    // other ranges that were never closed
 	ClippedRanges Code = "range_clipped"  // ranges of one process that outlast their iteration
 	IterationGap  Code = "iteration_gap"  // nothing: Numbers are missing from the sequence
-	Aside         Code = "aside"          // kernels launched in libraries' ranges on other threads, of a track with iterations, where they are not looked through
+	Aside         Code = "aside"          // kernels launched in libraries' ranges on other threads, of a track with iterations
 )
 
 // A Recording says how the recording itself went: what was recorded and what was not, beyond Collected.
