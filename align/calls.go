@@ -314,8 +314,8 @@ func (c *calls) addSums(w *callPart) {
 // outside is what a process's calls without a range come to.
 func (c *calls) outside(r *ranges, p *process) *APIUse { return &c.use[len(r.spans)+int(p.index)] }
 
-// launchesWithin are the launches within each span of a process, those of the spans inside it and of its details too. A span that overlaps
-// another without lying inside it does not count for it.
+// launchesWithin are the launches within each span of a process, those of the spans inside it and of its details too. A
+// span that overlaps another without lying inside it does not count for it.
 func (c *calls) launchesWithin(r *ranges, p *process) []int64 {
 	within := slices.Clone(c.launches[:len(r.spans)])
 	for i, n := range c.detailed {
