@@ -42,15 +42,16 @@ func ownerByName(name string) owner {
 		return ownProgram
 	case libraryName.MatchString(name):
 		return ownLibrary
-	case operatorName.MatchString(name):
+	case operatorName.MatchString(name), strings.Contains(name, " = ") && emittedName.MatchString(name):
 		return ownOperator
 	}
 	return ownProgram
 }
 
-// anyOf joins alternatives.
-func anyOf(alternatives ...string) *regexp.Regexp {
-	return regexp.MustCompile("(?:" + strings.Join(alternatives, ")|(?:") + ")")
+// beginsWith joins alternatives of how a name begins. emit_nvtx writes a name of its own for each of many thousand calls, so
+// that a name that begins otherwise must be refused at once.
+func beginsWith(alternatives ...string) *regexp.Regexp {
+	return regexp.MustCompile("^(?:" + strings.Join(alternatives, "|") + ")")
 }
 
 // XLA annotates with "XlaModule:#hlo_module=jit_step,program_id=7#" what it executes (GpuExecutable, in
@@ -78,29 +79,31 @@ var libraryDomain = regexp.MustCompile(`(?i)^(?:com\.nvidia\.[\w.]+|(?:` + strin
 // Names of ranges that libraries push without a domain of their own: functions of C++ libraries by their namespace, of C
 // libraries by their prefix; XLA's before it had a domain; layers of TensorRT and of Myelin, its compiler; of Transformer
 // Engine, nvFuser and DALI.
-var libraryName = anyOf(
-	`^(?:cub|thrust|cutlass|cudnn|cublas\w*|cusparse|cusolver|cufft|curand|nccl)::`,
-	`^nccl(?:[A-Z]\w*$|:_?[a-z])`,
-	`^(?:cublas(?:Lt|Xt)?|cudnn|cusparse|cusolver(?:Dn|Sp|Mg)?|cufft|curand)[A-Z]\w*$`,
-	`^MPI_[A-Z]\w+$`,
-	`^(?:TSL:)?(?:Xla[A-Z]\w*:#|Xla(?:CompileGpuAsm|OptimizeLlvmIr|EmitGpuAsm|EmitLlvmIr)$|Thunk:#)`,
-	`^ExecutionContext::(?:enqueue|execute)`, `^\{ForeignNode\[`, `^Reformatting CopyNode for `, `^\(Unnamed Layer\* \d+\)`, `^__my[el]\w*_`, `^myelin[A-Z]\w*$`,
-	`^nvte_\w`, `^transformer_engine\.`,
-	`^(?:GpuLower|Fusion(?:ExecutorCache|KernelRuntime|Definition|Container|Cache)|KernelExecutor|ExprEvalExecutor|HostIrExecutor|ExecutorDispatch|ExpressionEvaluator)::`,
-	`^\[DALI\]`,
+var libraryName = beginsWith(
+	`(?:cub|thrust|cutlass|cudnn|cublas\w*|cusparse|cusolver|cufft|curand|nccl)::`,
+	`nccl(?:[A-Z]\w*$|:_?[a-z])`,
+	`(?:cublas(?:Lt|Xt)?|cudnn|cusparse|cusolver(?:Dn|Sp|Mg)?|cufft|curand)[A-Z]\w*$`,
+	`MPI_[A-Z]\w+$`,
+	`(?:TSL:)?(?:Xla[A-Z]\w*:#|Xla(?:CompileGpuAsm|OptimizeLlvmIr|EmitGpuAsm|EmitLlvmIr)$|Thunk:#)`,
+	`ExecutionContext::(?:enqueue|execute)`, `\{ForeignNode\[`, `Reformatting CopyNode for `, `\(Unnamed Layer\* \d+\)`, `__my[el]\w*_`, `myelin[A-Z]\w*$`,
+	`nvte_\w`, `transformer_engine\.`,
+	`(?:GpuLower|Fusion(?:ExecutorCache|KernelRuntime|Definition|Container|Cache)|KernelExecutor|ExprEvalExecutor|HostIrExecutor|ExecutorDispatch|ExpressionEvaluator)::`,
+	`\[DALI\]`,
 )
 
-// Names of operators. emit_nvtx appends ", seq = 3, op_id = 7, sizes = [[2]]" (getNvtxStr in torch/csrc/profiler/util.cpp).
-// Without that, operators are known by the namespace of their library, and nodes of the backward graph by their class.
+// emit_nvtx appends to the name of an operator ", seq = 3, op_id = 7, sizes = [[2]]" (getNvtxStr in
+// torch/csrc/profiler/util.cpp).
+var emittedName = regexp.MustCompile(`, (?:seq|op_id) = \d+(?:,|$)|, sizes = \[`)
+
+// Names of operators: they are known by the namespace of their library, nodes of the backward graph by their class.
 // torch.compile and the optimizers mark their calls, Nsight's own annotation of PyTorch the functions of torch. PyProf and
 // DLProf push a Python dictionary around each call (apex/pyprof/nvtx/nvmarker.py).
-var operatorName = anyOf(
-	`, (?:seq|op_id) = \d+(?:,|$)`, `, sizes = \[`,
-	`^(?:struct )?(?:aten|prims?|quantized|autograd|fbgemm|xformers|flash_attn|torch\w*|c10|\w*c10d\w*|FSDP)::`,
-	`^_?[A-Z]\w*[a-z0-9]Backward\d+\b`,
-	`^Optimizer\.\w+#`, `^enumerate\(DataLoader\)#`,
-	`^torch\.[a-z_]`,
-	`^## Call CompiledFxGraph\b`, `^Torch-Compiled Region\b`, `^TorchDynamo Cache Lookup\b`, `^AOTDispatcher Runtime Wrapper\b`, `^CompiledFunction(?:Backward)?$`,
-	`^Mem(?:cpy|set) \(?(?:HtoD|DtoH|DtoD|PtoP|HtoH|Device)\b`,
-	`^\{['"](?:mod|op|traceMarker|funcStack|strRepr|model_config)['"]: ['"\[{]`,
+var operatorName = beginsWith(
+	`(?:struct )?(?:aten|prims?|quantized|autograd|fbgemm|xformers|flash_attn|torch\w*|c10|\w*c10d\w*|FSDP)::`,
+	`_?[A-Z]\w*[a-z0-9]Backward\d+\b`,
+	`Optimizer\.\w+#`, `enumerate\(DataLoader\)#`,
+	`torch\.[a-z_]`,
+	`## Call CompiledFxGraph\b`, `Torch-Compiled Region\b`, `TorchDynamo Cache Lookup\b`, `AOTDispatcher Runtime Wrapper\b`, `CompiledFunction(?:Backward)?$`,
+	`Mem(?:cpy|set) \(?(?:HtoD|DtoH|DtoD|PtoP|HtoH|Device)\b`,
+	`\{['"](?:mod|op|traceMarker|funcStack|strRepr|model_config)['"]: ['"\[{]`,
 )
