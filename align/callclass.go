@@ -17,6 +17,7 @@ const (
 	classFree
 	classSync
 	classLaunch
+	classLaunchGraph
 )
 
 // runtimeVersion ends every CUDA runtime name in an export: "cudaMalloc_v3020", "cudaMemcpyAsync_ptsz_v7000".
@@ -52,7 +53,9 @@ func classify(name string) callClass {
 		return classFree
 	case strings.Contains(s, "Synchronize"):
 		return classSync
-	case strings.HasPrefix(s, "Launch") && !strings.HasPrefix(s, "LaunchHostFunc"), strings.HasPrefix(s, "GraphLaunch"):
+	case strings.HasPrefix(s, "GraphLaunch"):
+		return classLaunchGraph
+	case strings.HasPrefix(s, "Launch") && !strings.HasPrefix(s, "LaunchHostFunc"):
 		return classLaunch
 	}
 	return classOther

@@ -15,6 +15,7 @@ type calls struct {
 	launches []int64               // calls that launch work, likewise
 	detailed []int64               // by span of a lead: those of ranges of other threads that are details of it; nil for none
 	launched []int64               // those of a whole process, by process.index
+	paces    []*pace               // the same over time; nil for a process without ranges or launches
 	vmm      []int64               // cuMemCreate and alike, by process.index
 	failed   []failedCall          // in time order
 	failedAt [][]int64             // ns; starts of those, by process.index
@@ -100,6 +101,7 @@ type procCalls struct {
 	corr  corrMap
 	names map[int64]int32 // as in calls.names
 	vmm   int64           // as in calls.vmm
+	pace  *pace           // of a process with ranges; else nil
 }
 
 // A callThread is a thread with where the calls of its process go.
@@ -160,10 +162,13 @@ func (p *callPart) add(b *nsysdb.Batch) {
 		}
 		switch class := p.class(name); class {
 		case classOther:
-		case classLaunch:
+		case classLaunch, classLaunchGraph:
 			p.launches[slot]++
 			if at.way() == wayThrough && int(t.under) != slot {
 				p.detail(t.under)
+			}
+			if t.pace != nil {
+				t.pace.add(start[i], class)
 			}
 		case classSync:
 			p.use[slot].SyncNS += until - start[i]
@@ -230,6 +235,9 @@ func (p *callPart) thread(tid int64) *callThread {
 		t.procCalls = entry(p.procs, t.proc)
 		if t.names == nil {
 			t.names = make(map[int64]int32)
+			if r := p.joiner.ranges; len(at(r.byProc, t.proc)) > 0 {
+				t.pace = newPace(r.time, len(r.byProc))
+			}
 		}
 		p.threads[tid] = t
 	}
@@ -260,7 +268,7 @@ func addParts(src *source, r *ranges, parts []*callPart) (*calls, *places) {
 	procs := src.processes.all()
 	n := len(procs)
 	c := &calls{use: parts[0].use, launches: parts[0].launches, detailed: parts[0].detailed, launched: make([]int64, n),
-		vmm: make([]int64, n), failedAt: make([][]int64, n), names: make([][]map[int64]int32, n), stats: parts[0].stats}
+		vmm: make([]int64, n), paces: make([]*pace, n), failedAt: make([][]int64, n), names: make([][]map[int64]int32, n), stats: parts[0].stats}
 	at := &places{byProc: make([][]*corrMap, n)}
 	for k, w := range parts {
 		if k > 0 {
@@ -271,9 +279,20 @@ func addParts(src *source, r *ranges, parts []*callPart) (*calls, *places) {
 			at.byProc[p.index] = append(at.byProc[p.index], &m.corr)
 			c.names[p.index] = append(c.names[p.index], m.names)
 			c.vmm[p.index] += m.vmm
+			switch sum := &c.paces[p.index]; {
+			case *sum == nil:
+				*sum = m.pace
+			case m.pace != nil:
+				(*sum).merge(m.pace)
+			}
 		}
 		c.failed = append(c.failed, w.failed...)
 		c.time = c.time.with(w.time)
+	}
+	for _, p := range c.paces {
+		if p != nil {
+			p.sum()
+		}
 	}
 	slices.SortFunc(c.failed, func(x, y failedCall) int {
 		return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.tid, y.tid), cmp.Compare(x.duration, y.duration),
@@ -314,31 +333,17 @@ func (c *calls) addSums(w *callPart) {
 // outside is what a process's calls without a range come to.
 func (c *calls) outside(r *ranges, p *process) *APIUse { return &c.use[len(r.spans)+int(p.index)] }
 
-// launchesWithin are the launches within each span of a process, those of the spans inside it and of its details too. A
-// span that overlaps another without lying inside it does not count for it.
-func (c *calls) launchesWithin(r *ranges, p *process) []int64 {
+// launchesWithin are the launches within each span, those of its details and of the spans inside it too, by their parents.
+// A span that overlaps another without lying inside it does not count for it.
+func (c *calls) launchesWithin(r *ranges, parents []int32) []int64 {
 	within := slices.Clone(c.launches[:len(r.spans)])
 	for i, n := range c.detailed {
 		within[i] += n
 	}
-	for _, t := range at(r.byProc, p) {
-		parent := make([]int32, len(t.ranges)) // by place in t.ranges
-		walk := stack{spans: r.spans}
-		for i, id := range t.ranges {
-			s := &r.spans[id]
-			walk.at(s.start)
-			parent[i] = -1
-			for k := len(walk.open) - 1; k >= 0; k-- {
-				if r.spans[walk.open[k]].end >= s.end {
-					parent[i] = walk.open[k]
-					break
-				}
-			}
-			walk.open = append(walk.open, id)
-		}
-		for i, id := range slices.Backward(t.ranges) {
-			if parent[i] >= 0 {
-				within[parent[i]] += within[id]
+	for _, t := range r.threads {
+		for _, id := range slices.Backward(t.ranges) {
+			if k := parents[id]; k >= 0 {
+				within[k] += within[id]
 			}
 		}
 	}

@@ -13,35 +13,50 @@ type candidate struct {
 	total    int64   // ns; sum of its members' durations
 	launches int64   // within its members
 	share    float64 // of the process's launches
+	main     float64 // likewise, where a graph's launch counts for many and other threads' count at their time
+	cover    float64 // of the launches from its first member's start to its last one's end; 1 where there are none
+	place    around  // what its members lie inside, and hold
+	inner    bool    // named for a part of a round, or for another thing than a step
 	chosen   bool
+	doubt    string // why the GPU work must confirm it; empty where the ranges alone are enough
 	why      string // why it was or was not chosen; empty until that is decided
 }
 
-// Shares of the process's launches, or of what the fullest family holds of them, by which candidates are refused.
-const (
-	// wholeShare is the share from which on a family that is named for a phase can be the whole round: a program may do
-	// all its work in a range called "forward".
-	wholeShare = 0.95
-	leastShare = 0.3 // of the fullest family's: below it no family is a round
-	plainShare = 0.5 // of the fullest family's: below it none is that has no word for a round in its name
-)
-
-// A ballot is what the candidates of one process are weighed by.
+// A ballot is what the candidates of a report are weighed by.
 type ballot struct {
-	ranges   *ranges
-	within   []int64 // launches within each span
-	launched int64   // launches of the process
-	last     int64   // ns; last time seen
+	ranges  *ranges
+	parents []int32 // of each span
+	within  []int64 // launches within each span
+	calls   *calls
+	last    int64 // ns; last time seen
 }
 
-func (b *ballot) candidate(f *family) *candidate {
-	c := &candidate{family: f, total: f.time(b.ranges, b.last)}
+func newBallot(r *ranges, c *calls) *ballot {
+	parents := r.parents()
+	return &ballot{ranges: r, parents: parents, within: c.launchesWithin(r, parents), calls: c, last: r.time.with(c.time).last}
+}
+
+func (b *ballot) candidate(p *process, f *family) *candidate {
+	c := &candidate{family: f, total: f.time(b.ranges, b.last), cover: 1, inner: innerWord.MatchString(f.pattern)}
+	pace := b.calls.paces[p.index]
+	timed := 0.0
 	for _, id := range f.members {
+		s := &b.ranges.spans[id]
 		c.launches += b.within[id]
+		timed += pace.between(s.start, min(s.end, b.last))
 	}
-	if b.launched > 0 {
-		c.share = float64(c.launches) / float64(b.launched)
+	if all := b.calls.launched[p.index]; all > 0 {
+		c.share = float64(c.launches) / float64(all)
 	}
+	first, last := &b.ranges.spans[f.members[0]], &b.ranges.spans[f.members[len(f.members)-1]]
+	c.main = c.share
+	if pace != nil && pace.all > 0 {
+		c.main = max(c.share, timed/float64(pace.all))
+	}
+	if extent := pace.between(first.start, min(last.end, b.last)); extent > 0 {
+		c.cover = min(1, max(timed, float64(c.launches))/extent)
+	}
+	c.place = b.around(f)
 	return c
 }
 
@@ -72,7 +87,7 @@ func (b *ballot) byPattern(p *process, re *regexp.Regexp, domain string) *candid
 		if f == nil {
 			continue
 		}
-		if c := b.candidate(f); best == nil || cmp.Or(cmp.Compare(c.launches, best.launches), cmp.Compare(len(c.members), len(best.members))) > 0 {
+		if c := b.candidate(p, f); best == nil || cmp.Or(cmp.Compare(c.launches, best.launches), cmp.Compare(len(c.members), len(best.members))) > 0 {
 			best = c
 		}
 	}
@@ -88,15 +103,17 @@ func (b *ballot) byPattern(p *process, re *regexp.Regexp, domain string) *candid
 
 // choose picks the candidate that carries the iterations of a process, or nil.
 //
-//  1. Refuse operators, libraries, families whose members overlap, and single ranges without a word for a round.
-//  2. Refuse what holds little of the GPU work beside the fullest family.
-//  3. Families named by a word for a round win over others; an epoch gives way to what repeats inside it.
-//  4. Of several, the outermost wins: the one that lies inside no other; of those, the one with most launches, most time.
+//  1. Refuse what can be no round, see refuse and weigh.
+//  2. Families that need no confirmation win over others, and those named by a word for a round over those that are not;
+//     an epoch gives way to what repeats inside it.
+//  3. Of several, the outermost wins: the one that lies inside no other; of those, the one with most launches, most time.
 func choose(r *ranges, cs []*candidate) *candidate {
-	words, others := weigh(cs, refuse(cs))
-	set := others
-	if len(words) > 0 {
-		set = withoutEpochs(r, words)
+	ranks := weigh(cs, refuse(cs))
+	var set []*candidate
+	for _, rank := range ranks {
+		if set = withoutEpochs(r, rank); len(set) > 0 {
+			break
+		}
 	}
 	if len(set) == 0 {
 		return nil
@@ -106,7 +123,7 @@ func choose(r *ranges, cs []*candidate) *candidate {
 			cmp.Compare(x.thread.tid, y.thread.tid))
 	})
 	f.chosen = true
-	for _, g := range slices.Concat(words, others) {
+	for _, g := range slices.Concat(ranks[:]...) {
 		if g != f && g.why == "" {
 			g.why = fmt.Sprintf("%q was preferred", f.pattern)
 		}
@@ -116,43 +133,6 @@ func choose(r *ranges, cs []*candidate) *candidate {
 		f.why = fmt.Sprintf("%d ranges named %q follow each other on one thread", len(f.members), f.pattern)
 	}
 	return f
-}
-
-// refuse marks what can be no round whatever work it holds, and gives the highest share of the rest.
-func refuse(cs []*candidate) (best float64) {
-	for _, c := range cs {
-		switch {
-		case c.operator:
-			c.why = "a framework's or library's own ranges"
-		case c.overlaps:
-			c.why = "its ranges overlap"
-		case len(c.members) < 2 && c.word == "":
-			c.why = "stands alone"
-		default:
-			best = max(best, c.share)
-		}
-	}
-	return best
-}
-
-// weigh marks what holds too little of the GPU work, and parts the rest into those named by a word for a round and others.
-func weigh(cs []*candidate, best float64) (words, others []*candidate) {
-	for _, c := range cs {
-		switch {
-		case c.why != "":
-		case c.share < best*leastShare || best > 0 && c.launches == 0:
-			c.why = "holds little of the GPU work"
-		case c.word != "":
-			words = append(words, c)
-		case best > 0 && phaseWord.MatchString(c.pattern) && c.share < wholeShare:
-			c.why = "named for a phase, and holds only part of the GPU work"
-		case len(c.members) >= 2 && c.share >= best*plainShare:
-			others = append(others, c)
-		default:
-			c.why = "holds less of the GPU work than another"
-		}
-	}
-	return words, others
 }
 
 // withoutEpochs marks epochs inside which another of the candidates repeats, and gives the rest.

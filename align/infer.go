@@ -16,6 +16,7 @@ type inference struct {
 	members []int32        // spans of inferred iterations
 	from    IterationsFrom // how those were found
 	why     string         // why none were found, where they were searched for
+	stands  standing       // of the ranges that were chosen
 }
 
 // inferences are those of all processes, and the ranges with the inferred ones among them.
@@ -38,7 +39,8 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 		if c.launched[i] == 0 && src.db.Missing(nsysdb.Kernel) && src.db.Missing(nsysdb.GraphTrace) {
 			continue // there is nothing to search
 		}
-		if iterations, phases := src.lacks(r, picks[i].chosen); iterations || phases || src.opts.Infer == InferAlways {
+		iterations, phases := src.lacks(r, picks[i].chosen)
+		if iterations || phases || picks[i].doubtful() || src.opts.Infer == InferAlways {
 			want[p] = true
 		}
 	}
@@ -90,7 +92,13 @@ func (b *inferrer) process(p *process, list *opList, chosen *candidate) inferenc
 	out := inference{result: period.Result{
 		Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}}
 	if list != nil {
-		out.result = period.Find(list.ops)
+		out.result = period.Find(list.ops, list.begins())
+	}
+	if chosen != nil && b.src.iteration == nil {
+		out.stands = b.confirm(chosen, list, &out.result)
+		if out.stands.dropped != "" {
+			chosen = nil
+		}
 	}
 	switch iterations, phases := b.src.lacks(&b.ranges, chosen); {
 	case iterations && len(out.result.Iterations) == 0:

@@ -80,6 +80,10 @@ func iterate(ctx context.Context, src *source, r *ranges) (*alignment, *places, 
 		}
 		it := settle(src, r, pick, inferred.byProc[p])
 		a.iterations = append(a.iterations, it)
+		if s := it.searched.stands; it.from.How == OriginRanges && s.disagrees() {
+			a.doubts = append(a.doubts, Warning{Code: Disagreement, PID: p.pid, Count: int64(s.found), Numbers: []int{len(it.members)},
+				Pattern: it.from.Pattern})
+		}
 		if gaps := it.from.Gaps; len(gaps) > 0 {
 			a.doubts = append(a.doubts, Warning{Code: IterationGap, PID: p.pid, Numbers: gaps, Pattern: it.from.Pattern})
 		}
@@ -94,14 +98,16 @@ type picked struct {
 	candidates []*candidate
 }
 
+// doubtful says that the GPU work must confirm what was chosen.
+func (p picked) doubtful() bool { return p.chosen != nil && p.chosen.doubt != "" }
+
 // pickAll chooses for each process by how many launches its families hold.
 func pickAll(src *source, r *ranges, c *calls, fams [][]*family) []picked {
 	out := make([]picked, len(c.launched))
-	last := r.time.with(c.time).last
+	b := newBallot(r, c)
 	for i, p := range src.processes.all()[:len(out)] {
-		b := &ballot{ranges: r, within: c.launchesWithin(r, p), launched: c.launched[i], last: last}
 		for _, f := range at(fams, p) {
-			out[i].candidates = append(out[i].candidates, b.candidate(f))
+			out[i].candidates = append(out[i].candidates, b.candidate(p, f))
 		}
 		out[i].chosen = b.pick(src, p, out[i].candidates)
 	}
@@ -132,14 +138,25 @@ func follow(leads []lead, picks []picked) (out []lead, moved bool) {
 // settle fixes the iterations of a process, by what was picked or inferred.
 func settle(src *source, r *ranges, pick picked, inf inference) iterations {
 	it := iterations{searched: inf}
-	switch f := pick.chosen; {
+	f := pick.chosen
+	if f != nil {
+		dropped := inf.stands.dropped
+		if !inf.stands.asked && f.needsWork() {
+			dropped = f.doubt + ", and there is no GPU work to ask, or it was not asked"
+		}
+		if dropped != "" {
+			f.chosen, f.why = false, dropped
+			f = nil
+		}
+	}
+	switch {
 	case f != nil:
 		names := make([]string, len(f.members))
 		for i, id := range f.members {
 			names[i] = r.name(id)
 		}
 		it.members = f.members
-		it.from = IterationsFrom{How: OriginRanges, Pattern: f.pattern, Domain: r.domainName(&r.spans[f.members[0]]), Confidence: 1,
+		it.from = IterationsFrom{How: OriginRanges, Pattern: f.pattern, Domain: r.domainName(&r.spans[f.members[0]]), Confidence: confidence(f, inf.stands),
 			Count: len(f.members), TID: nsysdb.TID(f.thread.tid), Why: f.why}
 		it.numbers, it.from.Gaps = numbering(names)
 		if src.iteration != nil {

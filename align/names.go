@@ -11,6 +11,20 @@ var iterationWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:(?:train|training|pro
 // Words of phases within a round: a name such as "optimizer_step" is not a round.
 var phaseWord = regexp.MustCompile(`(?i)optim|forward|backward|\bloss|zero_?grad|data|load|sched|\blr\b|clip|scaler|all_?reduce`)
 
+// Words of a pass within a round: what lies inside such a range is a part of a pass, a layer or a chunk.
+var passWord = regexp.MustCompile(`(?i)forward|backward|(?:^|[^a-z])(?:fwd|bwd|fprop|bprop)|\bloss|zero_?grad|all_?reduce|optimi[sz]er|` +
+	`data_?load|load_?data`)
+
+// Words of a forward pass, and of what only training has.
+var (
+	forwardWord  = regexp.MustCompile(`(?i)forward|(?:^|[^a-z])(?:fwd|fprop)|\bloss`)
+	trainingWord = regexp.MustCompile(`(?i)backward|(?:^|[^a-z])(?:bwd|bprop)|optim|zero_?grad`)
+)
+
+// Words that make a round a part of another one, or another thing than a step of the program's main work: micro-batches,
+// decode steps and tokens, evaluations, steps of a diffusion.
+var innerWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:micro|sub|inner|decod|token|eval|valid|val(?:$|[^a-z])|test|denois|diffus|rollout|warm|dummy|calib)`)
+
 var digits = regexp.MustCompile(`\d+`)
 
 // pattern is a name with each run of digits as "#". A function without a name that XLA compiled keeps the number of its

@@ -5,6 +5,7 @@ import (
 	"context"
 	"hash/fnv"
 	"math/bits"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,7 +21,16 @@ type opList struct {
 	ops     []period.Op
 	threads []int64 // by Op.Thread: globalTid
 	kernels []int32 // by operation: kernels in it
+	begun   int64   // ns; start of the first call by which a program sets CUDA up; maxTime for none
 }
+
+// begins says that the recording holds the program's beginning, rather than a window of it.
+func (l *opList) begins() bool { return len(l.ops) > 0 && l.begun <= l.ops[0].Start }
+
+// setUpCall matches the calls by which a program sets CUDA up, before it launches anything; one in the midst of its work makes
+// few of these (observed in recordings from the start and in such of a capture range).
+var setUpCall = regexp.MustCompile(`^cu(?:da)?(?:Init|ModuleGetLoadingMode|GetProcAddress|ModuleLoad|LibraryLoad|CtxCreate|DevicePrimaryCtx|GetDeviceProp|` +
+	`Malloc|MemAlloc|HostAlloc|MemHostAlloc|MemCreate|StreamCreate)`)
 
 // A rawOp is an operation before its launch is known.
 type rawOp struct {
@@ -174,21 +184,26 @@ func copyOp(c [][]int64, i int) rawOp {
 		class = period.DtoH
 	}
 	loose := mix(seedCopy, uint64(class))
-	return rawOp{key: mix(loose, sizeClass(c[1][i])), loose: loose, class: class}
+	op := rawOp{key: mix(loose, sizeClass(c[1][i])), loose: loose, class: class}
+	if c[1][i] <= period.TinyCopy {
+		op.flags = period.Tiny
+	}
+	return op
 }
 
 // launched joins the operations to the API calls that launched them, and takes those out.
 func (r *rawOps) launched(ctx context.Context, j *joiner) (map[*process]*opList, error) {
 	out := make(map[*process]*opList)
 	for p := range r.byProc {
-		out[p] = &opList{}
+		out[p] = &opList{begun: maxTime}
 	}
 	var last *joinedThread
+	setUp := make(map[int64]bool) // by nameId
 	api := table{needed: 3, missing: map[nsysdb.Column]int64{nsysdb.End: nsysdb.Null},
 		Scan: nsysdb.Scan{Table: nsysdb.API,
-			Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID, nsysdb.CorrelationID, nsysdb.End}}}
+			Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID, nsysdb.CorrelationID, nsysdb.End, nsysdb.NameID}}}
 	err := api.read(ctx, r.src.db, func(b *nsysdb.Batch) error {
-		start, tid, corr, end := b.Cols[0], b.Cols[1], b.Cols[2], b.Cols[3]
+		start, tid, corr, end, names := b.Cols[0], b.Cols[1], b.Cols[2], b.Cols[3], b.Cols[4]
 		for i := range b.Rows {
 			if last == nil || last.tid != tid[i] {
 				last = j.known(tid[i])
@@ -196,6 +211,14 @@ func (r *rawOps) launched(ctx context.Context, j *joiner) (map[*process]*opList,
 			m := r.byProc[last.proc]
 			op, ok := m[corr[i]]
 			if !ok {
+				begin, ok := setUp[names[i]]
+				if !ok {
+					begin = setUpCall.MatchString(r.src.db.String(names[i]))
+					setUp[names[i]] = begin
+				}
+				if l := out[last.proc]; begin && l != nil {
+					l.begun = min(l.begun, start[i])
+				}
 				continue
 			}
 			delete(m, corr[i])

@@ -280,7 +280,7 @@ func TestCallNames(t *testing.T) {
 		"cudaFree_v3020": classFree, "cudaFreeAsync_v11020": classFree, "cudaFreeHost_v3020": classFree, "cuMemUnmap": classFree,
 		"cudaDeviceSynchronize_v3020": classSync, "cuStreamSynchronize": classSync, "cudaEventSynchronize_v3020": classSync,
 		"cudaLaunchKernel_v7000": classLaunch, "cudaLaunchKernelExC_v11060": classLaunch, "cuLaunchKernel": classLaunch,
-		"cudaGraphLaunch_v10000": classLaunch, "cudaLaunchHostFunc_v10000": classOther, "cudaGetDevice_v3020": classOther,
+		"cudaGraphLaunch_v10000": classLaunchGraph, "cudaLaunchHostFunc_v10000": classOther, "cudaGetDevice_v3020": classOther,
 		"customMalloc": classOther, "": classOther, "cudaMemcpyAsync_v3020": classOther, "cudaMemGetInfo_v3020": classOther,
 	} {
 		equal(t, name, classify(name), want)

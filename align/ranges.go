@@ -202,3 +202,24 @@ func (s *stack) at(time int64) {
 		s.open = s.open[:n-1]
 	}
 }
+
+// parents gives for each span the innermost one on its thread in which it lies whole, -1 for none.
+func (r *ranges) parents() []int32 {
+	out := make([]int32, len(r.spans))
+	for _, t := range r.threads {
+		walk := stack{spans: r.spans}
+		for _, id := range t.ranges {
+			s := &r.spans[id]
+			walk.at(s.start)
+			out[id] = -1
+			for _, k := range slices.Backward(walk.open) {
+				if r.spans[k].end >= s.end {
+					out[id] = k
+					break
+				}
+			}
+			walk.open = append(walk.open, id)
+		}
+	}
+	return out
+}

@@ -105,6 +105,9 @@ func (d *doubter) met(w *align.Warning) {
 		d.say(w.PID, w.Code, sentence, w.Count)
 	case w.Code == align.MemoryColumns:
 		d.say(w.PID, w.Code, "the memory table lacks a column that every version has: its events are left out")
+	case w.Code == align.Disagreement:
+		d.say(w.PID, w.Code, "process %d: %d ranges named %q are taken for iterations, but the GPU work tells %d others: "+
+			"compare the two with --infer always, or choose the ranges with --iteration", w.PID, w.Numbers[0], w.Pattern, w.Count)
 	case w.Code == align.IterationGap:
 		d.say(w.PID, w.Code, "process %d: numbers %v are missing from the iterations %q", w.PID, w.Numbers, w.Pattern)
 	case w.Code == align.Aside:

@@ -25,7 +25,7 @@ func (s sequence) fedRequests() (repeated, bool) {
 		return repeated{}, false
 	}
 	its, _ := s.join(steps, heads)
-	return repeated{its, steps, conf}, true
+	return repeated{its: its, proof: proofRequests, steps: steps, confidence: conf}, true
 }
 
 // firstKind is the kind of kernel that comes first after copies to the device most often, and how often; of equals the

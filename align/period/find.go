@@ -1,8 +1,9 @@
 package period
 
 // Find searches the operations of one process, given in launch order (by Start). It takes time about linear in their
-// number.
-func Find(ops []Op) Result {
+// number. A recording that does not hold the program's beginning may be a window inside one pass: then what nothing but
+// likeness tells is not given.
+func Find(ops []Op, begins bool) Result {
 	if len(ops) < leastOps {
 		return none("too few GPU operations to repeat")
 	}
@@ -16,7 +17,7 @@ func Find(ops []Op) Result {
 	if steps >= sureSteps {
 		return train
 	}
-	other := findRepeats(ops, train.Why != "")
+	other := findRepeats(ops, train.Why != "", begins)
 	if steps > 0 {
 		// A few eager steps may be the warm-up of a captured graph that is replayed many times: then the replays are the
 		// iterations. Replays of other kinds (an evaluation, say) do not outweigh training.

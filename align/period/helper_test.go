@@ -78,7 +78,7 @@ func TestHelper(t *testing.T) {
 							s.done()
 						}
 						h.weave(s)
-						r := Find(s.ops)
+						r := Find(s.ops, true)
 						s.check(t, r)
 						for k, it := range r.Iterations {
 							n, calls := 0, 0
@@ -123,7 +123,7 @@ func TestSideStream(t *testing.T) {
 		m.optimize(s)
 		s.done()
 	}
-	r := Find(s.ops)
+	r := Find(s.ops, true)
 	s.check(t, r)
 	for k, it := range r.Iterations {
 		if p := it.Phases[0]; p.Name != dataPhase || p.Last-p.First+1 != 6 {
@@ -137,7 +137,7 @@ func TestSideStream(t *testing.T) {
 			s.ops[i].Stream = 9
 		}
 	}
-	for k, it := range Find(s.ops).Iterations {
+	for k, it := range Find(s.ops, true).Iterations {
 		if p := it.Phases[0]; p.Name != dataPhase || p.Last != p.First {
 			t.Errorf("two streams, iteration %d: %+v", k, p)
 		}
@@ -168,7 +168,7 @@ func TestFactor(t *testing.T) {
 			m.optimize(s)
 			s.done()
 		}
-		r := Find(s.ops)
+		r := Find(s.ops, true)
 		s.check(t, r)
 		for k, it := range r.Iterations {
 			p := it.Phases[2]
@@ -195,7 +195,7 @@ func TestFewSteps(t *testing.T) {
 			m.optimize(s)
 			s.done()
 		}
-		r := Find(s.ops)
+		r := Find(s.ops, true)
 		s.check(t, r)
 		if r.Confidence < last || n <= 4 && r.Confidence == last {
 			t.Errorf("%d steps: confidence %.2f after %.2f", n, r.Confidence, last)

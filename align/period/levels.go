@@ -14,7 +14,8 @@ type level struct {
 	length  int     // median operations of a stretch
 	quality float64 // 0 to 1; how well neighbouring stretches match
 	cover   float64 // share of all work between first and last mark
-	copies  float64 // share of stretches with a copy between host and device
+	feeds   float64 // share of stretches with input from the host
+	copies  float64 // likewise, or with a copy to the host
 	hints   float64 // share of stretches with an optimizer's kernels
 	graphs  float64 // share of stretches with a graph launch
 }
@@ -115,34 +116,44 @@ func (s sequence) measure(at []int) level {
 	parts := l.stretches()
 	l.length = median(lengths(parts))
 	sum := 0.0
-	seen, pairs, copies, hints, graphs := 0, 0, 0, 0, 0
+	seen, pairs, feeds, copies, hints, graphs := 0, 0, 0, 0, 0, 0
 	for i := range sampled(len(parts)) {
 		part := s.in(parts[i])
 		seen++
-		copied, hinted, graph := part.contents()
-		copies, hints, graphs = copies+one(copied), hints+one(hinted), graphs+one(graph)
+		c := part.contents()
+		feeds, copies = feeds+one(c.fed), copies+one(c.fed || c.read)
+		hints, graphs = hints+one(c.optimizer), graphs+one(c.graph)
 		if i+1 < len(parts) {
 			sum += similar(part, s.in(parts[i+1]))
 			pairs++
 		}
 	}
-	l.copies, l.hints, l.graphs = share(copies, seen), share(hints, seen), share(graphs, seen)
+	l.feeds, l.copies = share(feeds, seen), share(copies, seen)
+	l.hints, l.graphs = share(hints, seen), share(graphs, seen)
 	if pairs > 0 {
 		l.quality = sum / float64(pairs)
 	}
 	return l
 }
 
-// contents tells whether a stretch has copies between host and device, an optimizer's kernels, and graph launches. Of a
-// very long stretch only the beginning counts.
-func (s sequence) contents() (copied, hinted, graph bool) {
+// contents is what a stretch has besides kernels.
+type contents struct {
+	fed       bool // input from the host
+	read      bool // a copy to the host
+	optimizer bool // kernels of an optimizer
+	graph     bool // launches of graphs
+}
+
+// contents tells what a stretch has; of a very long one only the beginning counts.
+func (s sequence) contents() (c contents) {
 	for p := range min(s.len(), maxContents) {
 		o := s.at(p)
-		copied = copied || o.Class == HtoD || o.Class == DtoH
-		hinted = hinted || o.Flags&Optimizer != 0
-		graph = graph || o.Class == Graph
+		c.fed = c.fed || o.feeds()
+		c.read = c.read || o.Class == DtoH
+		c.optimizer = c.optimizer || o.Flags&Optimizer != 0
+		c.graph = c.graph || o.Class == Graph
 	}
-	return copied, hinted, graph
+	return c
 }
 
 // recurs says that the stretches of a level match, hold a good part of all work, do not come in clusters, and compute.

@@ -22,7 +22,12 @@ const (
 	fill                        // it fills a single small tensor with a value: one block, see FlagsOf
 	Forward                     // a range of an operator says that it belongs to the forward pass
 	Backward                    // a range of an operator says that it belongs to the backward pass
+	Tiny                        // a copy of TinyCopy bytes or fewer: a number that the program reads or sets, no input
 )
+
+// TinyCopy is the size, in bytes, up to which a copy moves a few numbers rather than input: a layer reads a count or sets a
+// scale so (observed in a sharded model, which sets 8 bytes in each layer).
+const TinyCopy = 64
 
 // An Op is one GPU operation as it was launched.
 type Op struct {
@@ -47,6 +52,9 @@ func (o *Op) kind() uint64 {
 	}
 	return o.Loose
 }
+
+// feeds says that an operation moves input to the device.
+func (o *Op) feeds() bool { return o.Class == HtoD && o.Flags&Tiny == 0 }
 
 // work says that an operation computes, unlike copies and memsets.
 func (o *Op) work() bool { return o.Class == Kernel || o.Class == Graph }

@@ -65,10 +65,10 @@ func (t turns) commonEnd(after sequence, named bool) int {
 	if p := after.first(HtoD); p < start {
 		return p
 	}
-	if named || m.a == first.len() {
+	if (named || m.a == first.len()) && within(after.cut(0, start), first) >= passRemains {
 		return 0
 	}
-	return start
+	return start // an optimizer whose kernels names do not tell goes on behind those that they do
 }
 
 // afterTail is the place in a turn after what the tail behind the last backward pass has too, if the tail is an

@@ -78,6 +78,9 @@ func readReport(t testing.TB, name string) map[int64]*recorded {
 			default:
 				o.Loose = uint64(o.Class) + 1<<40
 				o.Key = o.Loose<<8 + uint64(bits.Len64(uint64(size)))
+				if o.Class != Memset && size <= TinyCopy {
+					o.Flags = Tiny
+				}
 			}
 			ops[tid>>24] = append(ops[tid>>24], o)
 		}
@@ -199,7 +202,7 @@ func TestAnnotated(t *testing.T) {
 			}
 			for n, pid := range pids {
 				p := procs[pid]
-				r := Find(p.ops)
+				r := Find(p.ops, true)
 				t.Logf("pid %d: %d iterations, confidence %.3f, period %d: %s", pid, len(r.Iterations), r.Confidence, r.Period, r.Why)
 				if len(r.Iterations) != c.iters[n] {
 					t.Errorf("pid %d: %d iterations, want %d (%s)", pid, len(r.Iterations), c.iters[n], r.Why)
@@ -253,7 +256,7 @@ func TestUnannotated(t *testing.T) {
 	t.Parallel()
 	p := readReport(t, "cnn_none")
 	for _, p := range p {
-		r := Find(p.ops)
+		r := Find(p.ops, true)
 		t.Logf("%d iterations, confidence %.3f, period %d: %s", len(r.Iterations), r.Confidence, r.Period, r.Why)
 		if len(r.Iterations) != 12 {
 			t.Fatalf("%d iterations, want 12", len(r.Iterations))

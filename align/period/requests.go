@@ -7,10 +7,16 @@ import "slices"
 // generations looks for requests among the levels: stretches of which some are prefills. Either the host feeds each step
 // (the level chosen, whose iterations outer are) or each request (outer are the stretches of a coarser level; or there
 // are none, and nearly all that begin with a prefill have a copy between host and device just before).
+//
+// Where the host feeds nothing at all to the stretches of the chosen level, as where each token is only read, any level tells
+// requests that has such prefills: if it is as coarse as the chosen one, or if each request holds several of its stretches,
+// which then are the steps. Prefills must show among these: as holes between them, or as ones of another length.
 func (s sequence) generations(outer []span, good []level, chosen level) (repeated, bool) {
+	read := len(outer) > 0 && chosen.feeds < inNearlyAll && chosen.hints < inNearlyAll && chosen.graphs < inNearlyAll
 	for _, f := range good {
 		isChosen := len(outer) > 0 && f.at[0] == chosen.at[0] && len(f.at) == len(chosen.at)
-		if len(outer) > 0 && !isChosen && f.length*finerTimes > chosen.length {
+		alike := !longer.exceeded(f.length, chosen.length)
+		if len(outer) > 0 && !isChosen && f.length*finerTimes > chosen.length && !(read && alike) {
 			continue
 		}
 		r, fed, ok := s.requestsOf(f)
@@ -18,9 +24,23 @@ func (s sequence) generations(outer []span, good []level, chosen level) (repeate
 		case !ok:
 		case len(outer) == 0 && fed, isChosen, len(outer) > 0 && beginTogether(r.its, outer, f.length):
 			return r, true
+		case read && len(outer) >= leastSteps*len(r.its) && oddities(outer) >= len(r.its)-1:
+			if f.length*finerTimes <= chosen.length {
+				r.steps = outer
+			}
+			return r, true
 		}
 	}
 	return repeated{}, false
+}
+
+// oddities is the number of stretches that do not follow the one before, or are of another length than usual.
+func oddities(its []span) (n int) {
+	typical := median(lengths(its))
+	for i, x := range its {
+		n += one(i > 0 && its[i-1].to != x.from || distance(x.len(), typical) > typical/usualPart+2)
+	}
+	return n
 }
 
 // requestsOf makes requests of a level's steps, if some are prefills and all match, and tells whether the host feeds
@@ -36,6 +56,7 @@ func (s sequence) requestsOf(l level) (r repeated, fed, ok bool) {
 	if r.confidence < leastAgreement {
 		return r, false, false
 	}
+	r.proof = proofRequests
 	r.its, fed = s.join(steps, heads)
 	if fed {
 		steps = s.startAtFirstKernel(steps, r.its[0])

@@ -31,6 +31,7 @@ type Iteration struct {
 type Result struct {
 	Iterations []Iteration // in time order, without overlap; nil where none were found
 	Confidence float64     // 0 to 1: how well the repetitions match; 0 where none were found
+	Sure       bool        // more than resemblance tells: threads in turn, an optimizer, what the host feeds
 	Period     int         // median number of operations of an iteration; 0 where none were found
 	Unit       string      // "training step", "request", "step" or "graph launch"; empty where none were found
 	Why        string      // one clause for a caption: what they are, or why there are none

@@ -81,6 +81,12 @@ const (
 	levelCover              = 0.3 // of the thread's work; a program may set up and evaluate for longer than it repeats
 	levelSpread     percent = 25  // of the extent that as many stretches of usual length fill; else marks come in clusters
 	finerTimes              = 3   // a level is nested in one whose stretches are so many times as long
+	fullStep                = 5   // kinds of kernels; a network's step has more, the loops of a solver or of a set-up fewer
+	windowed                = 0.8 // of the runs before the first repetition, if there are any, that a repetition has too
+	leastLayer              = 8   // operations; what repeats within a step and has fewer is no layer
+	layerQuality            = 0.8 // of neighbouring layers, and of steps that come in turns
+	mostInTurn              = 4   // steps that look alike only together
+	evenly          percent = 95  // of the extent that single steps fill
 	moreThanLayers          = 200 // marks: more than a network has layers
 	leastCuts               = 3   // with two there is one stretch between
 	maxWorkers              = 4   // threads in which repetitions are searched
@@ -100,12 +106,16 @@ const (
 	longer      percent = 160 // and four operations; of the usual length: such a stretch holds something besides
 	farLonger   percent = 400 // such a stretch is none, or two and more
 	strangePair         = 4   // pairs of operations seen before that make up for one never seen
+	mostLast            = 2   // steps that may follow the last mark
 	mostStrange         = 8   // so much is strange that it is another part of the program
 )
 
 // Which stretches are a request.
 const (
 	leastRequests            = 2   // one prefill and its decode steps are a single repetition [TestInference]
+	leastGroups              = 3   // of steps that begin alike: with two, the second may be another part of the program
+	groupLikeness            = 0.5 // of what they begin with
+	leastSteps               = 3   // of a request: with fewer, what seems to begin one may be another thing
 	leastPasses              = 6   // prefills and decode steps
 	leastSamePasses          = 3   // decode steps that are like their next
 	passesPerPrefill         = 3   // with fewer decode steps than two a prefill, all may be batches

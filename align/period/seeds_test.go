@@ -86,7 +86,7 @@ func TestSeeds(t *testing.T) {
 					s := newScript(seed)
 					p := randomProgram(s.r)
 					p.write(s)
-					r := Find(s.ops)
+					r := Find(s.ops, true)
 					checkResult(t, s.ops, r)
 					why := s.differs(r)
 					if why == "" {

@@ -11,7 +11,8 @@ func (s sequence) cutAt(at []int) []span {
 	return s.spans(at)
 }
 
-// spans makes stretches of cuts: each ends where the next begins, the last where it stops to be like the one before.
+// spans makes stretches of cuts: each ends where the next begins, the last where it stops to be like the one before. A mark
+// of several operations misses the end of the last step, so that one more may follow.
 // Those that hold more than a step are split; a first one far longer than usual is dropped.
 func (s sequence) spans(cuts []int) []span {
 	if len(cuts) < leastCuts {
@@ -20,8 +21,13 @@ func (s sequence) spans(cuts []int) []span {
 	out := between(cuts)
 	sizes := lengths(out)
 	typical := median(sizes)
-	if last, ok := s.lastSpan(cuts, sizes); ok {
+	for range mostLast {
+		last, ok := s.lastSpan(cuts, sizes)
+		if !ok {
+			break
+		}
 		out = append(out, last)
+		cuts = append(cuts, last.to)
 	}
 	usual := 0
 	for _, n := range sizes {
@@ -41,6 +47,9 @@ func (s sequence) spans(cuts []int) []span {
 func (s sequence) lastSpan(cuts, sizes []int) (span, bool) {
 	n := len(cuts) - 1
 	prev, rest := s.cut(cuts[n-1], cuts[n]), s.cut(cuts[n], s.len())
+	if rest.len() == 0 {
+		return span{}, false
+	}
 	m := matchStarts(rest, prev)
 	if !nearlyAll.of(m.b, prev.len()) || !most.of(m.equal, prev.len()) {
 		return span{}, false

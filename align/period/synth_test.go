@@ -290,7 +290,7 @@ func TestTraining(t *testing.T) {
 					}
 				}
 			}
-			r := Find(s.ops)
+			r := Find(s.ops, true)
 			if o.tryFrom && len(r.Iterations) > 0 {
 				s.at[0] = r.Iterations[0].First
 			}
@@ -343,7 +343,7 @@ func TestTwoModels(t *testing.T) {
 		b.optimize(s)
 		s.done()
 	}
-	s.check(t, Find(s.ops))
+	s.check(t, Find(s.ops, true))
 }
 
 // TestTruncated: a program that stops in a backward pass has a last step that is marked.
@@ -362,7 +362,7 @@ func TestTruncated(t *testing.T) {
 		m.backward(s)
 		m.optimize(s)
 	}
-	r := Find(s.ops)
+	r := Find(s.ops, true)
 	s.check(t, r)
 	if n := len(r.Iterations); n == 5 && !r.Iterations[4].Truncated || n > 3 && r.Iterations[3].Truncated {
 		t.Errorf("truncated: %+v", r.Iterations)
@@ -391,7 +391,7 @@ func TestHints(t *testing.T) {
 		m.optimize(s)
 		s.done()
 	}
-	r := Find(s.ops)
+	r := Find(s.ops, true)
 	s.check(t, r)
 	for k, it := range r.Iterations {
 		if len(it.Phases) != 4 {
@@ -469,7 +469,7 @@ func TestInference(t *testing.T) {
 				}
 				s.done()
 			}
-			r := Find(s.ops)
+			r := Find(s.ops, true)
 			if o.noise > 0 {
 				s.slack(t, r, 4)
 			} else {
@@ -497,7 +497,7 @@ func TestInference(t *testing.T) {
 			decode(s, k)
 			s.class(1, DtoH, 3)
 		}
-		s.check(t, Find(s.ops))
+		s.check(t, Find(s.ops, true))
 	})
 	t.Run("batches", func(t *testing.T) {
 		t.Parallel()
@@ -512,7 +512,7 @@ func TestInference(t *testing.T) {
 			s.class(1, DtoH, 9)
 			s.done()
 		}
-		s.check(t, Find(s.ops))
+		s.check(t, Find(s.ops, true))
 	})
 	t.Run("batches without copies", func(t *testing.T) {
 		t.Parallel()
@@ -523,7 +523,7 @@ func TestInference(t *testing.T) {
 			m.forward(s, true)
 			s.done()
 		}
-		s.check(t, Find(s.ops))
+		s.check(t, Find(s.ops, true))
 	})
 }
 
@@ -544,7 +544,7 @@ func TestGraphs(t *testing.T) {
 		s.put(Op{Class: Graph, Key: 77, Loose: 77, Thread: 1})
 		s.done()
 	}
-	s.check(t, Find(s.ops))
+	s.check(t, Find(s.ops, true))
 }
 
 func TestSingleThread(t *testing.T) {
@@ -568,7 +568,7 @@ func TestSingleThread(t *testing.T) {
 				s.class(1, DtoH, 2)
 				s.done()
 			}
-			s.slack(t, Find(s.ops), 2)
+			s.slack(t, Find(s.ops, true), 2)
 		})
 	}
 	t.Run("training", func(t *testing.T) {
@@ -590,7 +590,7 @@ func TestSingleThread(t *testing.T) {
 			m.optimize(s)
 			s.done()
 		}
-		s.check(t, Find(s.ops))
+		s.check(t, Find(s.ops, true))
 	})
 }
 
@@ -668,7 +668,7 @@ func TestNone(t *testing.T) {
 				t.Parallel()
 				s := newScript(seed)
 				f(s)
-				r := Find(s.ops)
+				r := Find(s.ops, true)
 				checkResult(t, s.ops, r)
 				if len(r.Iterations) > 0 {
 					t.Errorf("%d iterations, confidence %.2f, period %d: %s", len(r.Iterations), r.Confidence, r.Period, r.Why)
@@ -701,7 +701,7 @@ func BenchmarkMillion(b *testing.B) {
 		ops := million(train)
 		b.Run(fmt.Sprintf("threads=%v", train), func(b *testing.B) {
 			for b.Loop() {
-				if r := Find(ops); len(r.Iterations) < 900 {
+				if r := Find(ops, true); len(r.Iterations) < 900 {
 					b.Fatalf("%d iterations: %s", len(r.Iterations), r.Why)
 				}
 			}
@@ -752,7 +752,7 @@ func BenchmarkMillion(b *testing.B) {
 				put(s)
 			}
 			for b.Loop() {
-				Find(s.ops)
+				Find(s.ops, true)
 			}
 		})
 	}
@@ -804,7 +804,7 @@ func FuzzFind(f *testing.F) {
 			}
 			ops = append(ops, o)
 		}
-		r := Find(ops)
+		r := Find(ops, true)
 		checkResult(t, ops, r)
 	})
 }
@@ -827,12 +827,12 @@ func TestChanging(t *testing.T) {
 		m.optimize(s)
 		s.done()
 	}
-	s.check(t, Find(s.ops))
+	s.check(t, Find(s.ops, true))
 	// The same by one thread.
 	for i := range s.ops {
 		s.ops[i].Thread = 1
 	}
-	s.check(t, Find(s.ops))
+	s.check(t, Find(s.ops, true))
 }
 
 // TestOptimizerInBackward: parameters are updated by the backward thread as soon as their gradient is there.
@@ -849,7 +849,7 @@ func TestOptimizerInBackward(t *testing.T) {
 		s.raw(2, "fused_adam", 9)
 		s.done()
 	}
-	r := Find(s.ops)
+	r := Find(s.ops, true)
 	s.check(t, r)
 	for k, it := range r.Iterations {
 		if len(it.Phases) != 3 || it.Phases[2].Name != backwardPhase {
@@ -871,7 +871,7 @@ func TestWorkers(t *testing.T) {
 			s.class(th+1, DtoH, 5)
 		}
 	}
-	r := Find(s.ops)
+	r := Find(s.ops, true)
 	checkResult(t, s.ops, r)
 	if len(r.Iterations) != 40 || len(r.Iterations[0].Phases) > 0 {
 		t.Errorf("%d iterations: %s", len(r.Iterations), r.Why)

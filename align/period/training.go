@@ -45,7 +45,7 @@ func (t training) result() Result {
 	if match < minConfidence || whole < sureSteps && !t.named && match < unnamedMatch {
 		return none(fmt.Sprintf("the backward thread's turns do not match (%.0f %%)", 100*match))
 	}
-	r := Result{Confidence: t.confidence(match, whole), Unit: "training step", Why: t.why(steps)}
+	r := Result{Confidence: t.confidence(match, whole), Sure: t.named || whole >= sureSteps, Unit: "training step", Why: t.why(steps)}
 	if r.Confidence < minConfidence {
 		return none(fmt.Sprintf("only %d training steps, which match by %.0f %%", whole, 100*match))
 	}

@@ -129,7 +129,7 @@ func TestVaryingLength(t *testing.T) {
 						}
 					}
 				}
-				r := Find(s.ops)
+				r := Find(s.ops, true)
 				if o.noise > 0 {
 					s.slack(t, r, 4)
 					return
@@ -209,7 +209,7 @@ func TestVaryingRequests(t *testing.T) {
 					}
 					s.done()
 				}
-				r := Find(s.ops)
+				r := Find(s.ops, true)
 				if o.noise > 0 {
 					s.slack(t, r, 4)
 					return
@@ -283,7 +283,7 @@ func TestNoiseOfKinds(t *testing.T) {
 						}
 					}
 				}
-				if r := Find(s.ops); len(r.Iterations) > 0 {
+				if r := Find(s.ops, true); len(r.Iterations) > 0 {
 					t.Errorf("seed %d, %d threads, copies %v: %d iterations, confidence %.2f: %s", seed, threads, copies, len(r.Iterations), r.Confidence, r.Why)
 				}
 			}

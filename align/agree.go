@@ -1,0 +1,170 @@
+package align
+
+import (
+	"cmp"
+	"fmt"
+
+	"nsysmem/align/period"
+)
+
+// A standing is how ranges that were chosen for iterations stand beside what the GPU work tells.
+type standing struct {
+	asked   bool    // the GPU work was searched
+	dropped string  // why they are no iterations after all; empty where they are
+	agree   float64 // 0 to 1: share of the work in the ranges that both put in the same iteration
+	found   int     // iterations in the GPU work; 0 for none
+	sure    bool    // what the GPU work tells is more than a resemblance
+}
+
+// disagrees says that the GPU work tells other iterations.
+func (s standing) disagrees() bool { return s.sure && s.found > 0 && s.agree < disagreeing }
+
+// Shares of the work in ranges that both ways put in the same iteration.
+const (
+	agreeing    = 0.9 // from here on they tell the same iterations
+	disagreeing = 0.7 // below, one of them is wrong
+
+	// finerWork is how much of the work that the GPU's iterations hold must lie in ranges that hold several of them, such
+	// as epochs, for the ranges to be the coarser unit.
+	finerWork = 0.8
+)
+
+// confirm holds ranges that were chosen against what the GPU work tells, and drops them where that tells better:
+//
+//  1. Ranges that nothing names a round must agree with it.
+//  2. Epochs, and other ranges that hold several of its iterations each, give way to the finer unit.
+//  3. Ranges that hold little of the program's work give way to iterations that hold more.
+//  4. Other ranges that are named rounds stand; where they do not agree that is told.
+func (b *inferrer) confirm(c *candidate, list *opList, res *period.Result) standing {
+	out := standing{asked: true, found: len(res.Iterations), sure: res.Sure}
+	if out.found == 0 {
+		if c.needsWork() {
+			out.dropped = c.doubt + ", and the GPU work does not confirm it"
+		}
+		return out
+	}
+	shared := b.sharedWork(c, list, res)
+	out.agree = shared.agree()
+	if c.doubt == "" {
+		return out
+	}
+	told := fmt.Sprintf("the GPU work tells %d iterations", out.found)
+	switch {
+	case shared.finer(), res.Sure && shared.found > 2*shared.both,
+		out.agree < agreeing && c.needsWork():
+		out.dropped = c.doubt + "; " + told
+	}
+	return out
+}
+
+// needsWork says that a candidate is no iteration unless the GPU work confirms it: nothing names it a round of the program.
+func (c *candidate) needsWork() bool { return c.doubt != "" && (c.word == "" || c.inner) }
+
+// sharedWork is how the operations of a process lie in ranges and in iterations found in the GPU work.
+type sharedWork struct {
+	members int // operations in the ranges
+	found   int // operations in the iterations
+	both    int // operations in both
+	same    int // of those, the ones whose range and iteration belong together
+	nested  int // of those, the ones whose iteration has most of its work in their range
+	several int // ranges that most of several iterations lie in
+	ranges  int
+}
+
+func (w sharedWork) agree() float64 {
+	if w.members == 0 {
+		return 0
+	}
+	return float64(w.same) / float64(w.members)
+}
+
+// finer says that most ranges hold several of the iterations, and those nearly all of the work.
+func (w sharedWork) finer() bool {
+	return 2*w.several > w.ranges && float64(w.nested) >= finerWork*float64(w.found)
+}
+
+// sharedWork counts the operations in ranges and iterations. A range and an iteration belong together where each has most
+// of its work in the other.
+func (b *inferrer) sharedWork(c *candidate, list *opList, res *period.Result) sharedWork {
+	type pair struct{ member, found int }
+	out := sharedWork{ranges: len(c.members)}
+	counts := make(map[pair]int)
+	ofFound := make([]int, len(res.Iterations))
+	m, k := 0, 0
+	for i := range list.ops {
+		op := &list.ops[i]
+		for m < len(c.members) && b.ranges.spans[c.members[m]].end <= op.Start {
+			m++
+		}
+		for k < len(res.Iterations) && res.Iterations[k].End <= op.Start {
+			k++
+		}
+		inMember := m < len(c.members) && b.ranges.spans[c.members[m]].start <= op.Start
+		inFound := k < len(res.Iterations) && res.Iterations[k].Start <= op.Start
+		if inMember {
+			out.members++
+		}
+		if inFound {
+			out.found++
+			ofFound[k]++
+		}
+		if inMember && inFound {
+			out.both++
+			counts[pair{m, k}]++
+		}
+	}
+	bestFound, bestMember := make(map[int]pair), make(map[int]pair) // by member, by iteration
+	better := func(x, y pair) bool {
+		return cmp.Or(cmp.Compare(counts[x], counts[y]), cmp.Compare(y.member, x.member), cmp.Compare(y.found, x.found)) > 0
+	}
+	for p := range counts {
+		if q, ok := bestFound[p.member]; !ok || better(p, q) {
+			bestFound[p.member] = p
+		}
+		if q, ok := bestMember[p.found]; !ok || better(p, q) {
+			bestMember[p.found] = p
+		}
+	}
+	inside := make(map[int]int) // iterations by the member that they lie in
+	for k, p := range bestMember {
+		if 2*counts[p] > ofFound[k] {
+			inside[p.member]++
+			out.nested += counts[p]
+		}
+		if bestFound[p.member] == p {
+			out.same += counts[p]
+		}
+	}
+	for _, n := range inside {
+		if n > 1 {
+			out.several++
+		}
+	}
+	return out
+}
+
+// How sure iterations by ranges are. What is told at 0.9 and above is right in 95 of 100 reports of strangers.
+const (
+	namedRounds  = 1    // named rounds that hold the program's work
+	holdPasses   = 0.95 // other ranges that hold a forward and a backward pass each
+	bothSay      = 0.95 // ranges and GPU work tell the same iterations
+	onlyNamed    = 0.7  // named rounds that hold little of the work, or hold it coarsely, and nothing confirms
+	contradicted = 0.6  // the GPU work tells others
+)
+
+// confidence is how sure iterations by ranges are.
+func confidence(c *candidate, s standing) float64 {
+	switch {
+	case c.word != "" && !c.inner && (c.doubt == "" && !s.disagrees() || s.agree >= agreeing):
+		return namedRounds
+	case c.doubt == "" && c.word == "" && c.place.holds:
+		return holdPasses
+	case c.doubt == "" && s.found == 0:
+		return namedRounds // the options ask for it
+	case s.found > 0 && s.agree >= agreeing:
+		return bothSay
+	case s.found > 0:
+		return contradicted
+	}
+	return onlyNamed
+}

@@ -1,0 +1,157 @@
+package align
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Shares of launches by which candidates are refused.
+const (
+	// wholeShare is the share from which on a family that is named for a phase can be the whole round: a program may do
+	// all its work in a range called "forward".
+	wholeShare = 0.95
+	leastShare = 0.3 // of the fullest family's: below it no family is a round
+	plainShare = 0.5 // of the fullest family's: below it none is that has no word for a round in its name
+
+	// leastCover is the part of the launches between its first and its last range that a round must hold: a layer, an
+	// attention or a validation holds less of a program that goes on around it. A program that trains and evaluates in
+	// turn still holds about half in its steps.
+	leastCover = 0.3
+	plainCover = 0.9 // likewise of a family without a word for a round: rounds follow each other
+	mainShare  = 0.3 // of the process's launches: with less, the program's main work may lie elsewhere
+)
+
+// around is where a family lies: what most of its members are inside of.
+type around struct {
+	phase string // name of a range that is named for a phase; empty for none
+	alone string // name of a range whose name comes once; empty for none
+	round bool   // in a range named by a word for a round
+	holds bool   // most members hold a forward and a backward pass or an optimizer, by the names of ranges
+}
+
+// maxAsked is how many members of a family are asked what they are inside of: bounds the time for long programs.
+const maxAsked = 64
+
+// around tells what most members of a family lie inside of.
+func (b *ballot) around(f *family) around {
+	var out around
+	counts := make(map[string]int)
+	stride := (len(f.members) + maxAsked - 1) / maxAsked
+	asked, rounds, holds := 0, 0, 0
+	for i := 0; i < len(f.members); i += stride {
+		asked++
+		phase, round := "", false
+		for k := b.parents[f.members[i]]; k >= 0 && phase == ""; k = b.parents[k] {
+			s := &b.ranges.spans[k]
+			name := b.ranges.names[s.name]
+			switch {
+			case s.operator:
+			case passWord.MatchString(name):
+				phase = pattern(name)
+			case iterationWord.MatchString(name) && !phaseWord.MatchString(name):
+				round = true
+			}
+		}
+		counts[phase]++
+		if round {
+			rounds++
+		}
+		if b.holdsPasses(f, f.members[i]) {
+			holds++
+		}
+	}
+	for phase, n := range counts {
+		if phase != "" && 2*n > asked {
+			out.phase = phase
+		}
+	}
+	out.round = 2*rounds > asked
+	out.holds = 5*holds >= 4*asked
+	return out
+}
+
+// holdsPasses says that a range of a thread holds others that are named for a forward pass and for what only training has.
+func (b *ballot) holdsPasses(f *family, id int32) bool {
+	spans := b.ranges.spans
+	ids := f.thread.ranges
+	i, _ := slices.BinarySearchFunc(ids, spans[id].start, func(k int32, t int64) int {
+		if spans[k].start < t {
+			return -1
+		}
+		return 1
+	})
+	forward, backward := false, false
+	for _, k := range ids[i:min(len(ids), i+maxInside)] {
+		if spans[k].start >= spans[id].end {
+			break
+		}
+		if k == id || spans[k].operator {
+			continue
+		}
+		name := b.ranges.names[spans[k].name]
+		forward = forward || forwardWord.MatchString(name)
+		backward = backward || trainingWord.MatchString(name)
+	}
+	return forward && backward
+}
+
+// maxInside is how many ranges inside a member are asked for their names.
+const maxInside = 1 << 10
+
+// refuse marks what can be no round whatever work it holds, and gives the highest share of the rest.
+func refuse(cs []*candidate) (best float64) {
+	for _, c := range cs {
+		switch {
+		case c.operator:
+			c.why = "a framework's or library's own ranges"
+		case c.overlaps:
+			c.why = "its ranges overlap"
+		case len(c.members) < 2 && c.word == "":
+			c.why = "stands alone"
+		default:
+			best = max(best, c.share)
+		}
+	}
+	return best
+}
+
+// weigh marks what holds too little of the GPU work or lies inside a pass, and parts the rest by what speaks for it:
+// rounds by name, rounds by name that the GPU work must confirm, and others, which it must confirm too.
+func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
+	for _, c := range cs {
+		switch {
+		case c.why != "":
+		case c.share < best*leastShare || best > 0 && c.launches == 0:
+			c.why = "holds little of the GPU work"
+		case c.cover < leastCover:
+			c.why = fmt.Sprintf("holds only %.0f %% of the launches between its first and its last range", 100*c.cover)
+		case c.place.phase != "":
+			c.why = fmt.Sprintf("lies inside %q, which is a pass", c.place.phase)
+		case c.word != "" && !c.inner:
+			switch {
+			case c.word == "epoch":
+				c.doubt = "an epoch may hold many steps"
+			case best > 0 && c.main < mainShare:
+				c.doubt = "most of the GPU work lies elsewhere"
+			default:
+				ranks[0] = append(ranks[0], c)
+				continue
+			}
+			ranks[1] = append(ranks[1], c)
+		case best > 0 && phaseWord.MatchString(c.pattern) && c.share < wholeShare:
+			c.why = "named for a phase, and holds only part of the GPU work"
+		case len(c.members) < 2:
+			c.why = "stands alone"
+		case c.share < best*plainShare:
+			c.why = "holds less of the GPU work than another"
+		case c.cover < plainCover:
+			c.why = fmt.Sprintf("has no word for a round in its name, and holds only %.0f %% of the launches between its first and its last range", 100*c.cover)
+		case c.place.holds:
+			ranks[0] = append(ranks[0], c)
+		default:
+			c.doubt = "nothing in its name says that it is a round"
+			ranks[2] = append(ranks[2], c)
+		}
+	}
+	return ranks
+}
