@@ -24,8 +24,6 @@ const (
 // around is where a family lies: what most of its members are inside of.
 type around struct {
 	phase string // name of a range that is named for a phase; empty for none
-	alone string // name of a range whose name comes once; empty for none
-	round bool   // in a range named by a word for a round
 	holds bool   // most members hold a forward and a backward pass or an optimizer, by the names of ranges
 }
 
@@ -37,25 +35,18 @@ func (b *ballot) around(f *family) around {
 	var out around
 	counts := make(map[string]int)
 	stride := (len(f.members) + maxAsked - 1) / maxAsked
-	asked, rounds, holds := 0, 0, 0
+	asked, holds := 0, 0
 	for i := 0; i < len(f.members); i += stride {
 		asked++
-		phase, round := "", false
+		phase := ""
 		for k := b.parents[f.members[i]]; k >= 0 && phase == ""; k = b.parents[k] {
 			s := &b.ranges.spans[k]
 			name := b.ranges.names[s.name]
-			switch {
-			case s.operator:
-			case passWord.MatchString(name):
+			if !s.operator && passWord.MatchString(name) {
 				phase = pattern(name)
-			case iterationWord.MatchString(name) && !phaseWord.MatchString(name):
-				round = true
 			}
 		}
 		counts[phase]++
-		if round {
-			rounds++
-		}
 		if b.holdsPasses(f, f.members[i]) {
 			holds++
 		}
@@ -65,7 +56,6 @@ func (b *ballot) around(f *family) around {
 			out.phase = phase
 		}
 	}
-	out.round = 2*rounds > asked
 	out.holds = 5*holds >= 4*asked
 	return out
 }
