@@ -35,6 +35,7 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
+	src.believe(aligned.calls)
 	rows := makeRows(src, aligned)
 	rows.inferred = inferredRows(src, aligned)
 	uses, err := readUses(ctx, src, aligned, rows, places)

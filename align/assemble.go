@@ -15,8 +15,9 @@ type assembler struct {
 	aligned  *alignment
 	rows     *rows
 	uses     *uses
-	snapshot snapshot // nil without one
-	time     stretch  // of the report
+	snapshot snapshot  // nil without one
+	time     stretch   // of the report
+	ended    []*ending // by process.index
 
 	doubts []Warning
 }
@@ -26,10 +27,11 @@ type assembler struct {
 func assemble(src *source, a *alignment, r *rows, u *uses, snap snapshot) *Report {
 	meta := src.db.Meta()
 	as := &assembler{src: src, aligned: a, rows: r, uses: u, snapshot: snap, time: a.time.with(u.time)}
-	rep := &Report{Collected: src.collected, Recording: u.recording(src, a.calls),
+	rep := &Report{Collected: src.collected, Recording: u.recording(src, a),
 		Source: Source{Path: src.db.Path(), NsysVersion: meta.NsysVersion, SchemaVersion: meta.SchemaVersion,
 			StartUTC: meta.StartUTC, Start: as.time.first, End: as.time.last, OS: meta.OS, Driver: meta.Driver,
 			CUDADriver: meta.CUDADriver, TimeShift: meta.TimeShift}}
+	as.ended, as.doubts = endings(src, a, r, u)
 	listed := make(map[*process]bool)
 	for _, t := range u.tracks {
 		rep.Tracks = append(rep.Tracks, as.track(t, !listed[t.proc]))
@@ -158,9 +160,15 @@ func (as *assembler) levels(t *trackUse, out *Track, uses []*Use) {
 		if l.peakN == 0 { // never above what it started with
 			l.out.PeakAt = as.time.first
 		}
+		if e := at(as.ended, t.proc); e != nil && e.memory && !kind.FromSnapshot() {
+			l.out.Ended, l.out.EndedAt = true, e.last
+		}
 		out.Levels = append(out.Levels, l.out)
 		if kind == LevelDevice {
 			out.Total.Memory = l.out.whole()
+			if l.out.Static > 0 {
+				l.takeOwn(uses)
+			}
 			l.takeRows(func(r int32) *MemoryUse { return &uses[r].Memory })
 			continue
 		}
@@ -180,7 +188,8 @@ func (as *assembler) levels(t *trackUse, out *Track, uses []*Use) {
 // whole is the use of a level over the whole report.
 func (l *Level) whole() MemoryUse {
 	return MemoryUse{Start: l.Baseline, End: l.End, Net: l.End - l.Baseline, Peak: l.Peak, PeakAt: l.PeakAt, Need: l.Peak - l.Baseline,
-		Allocs: l.Allocs, AllocBytes: l.AllocBytes, Frees: l.Frees, FreeBytes: l.FreeBytes, FailedAllocs: l.FailedAllocs}
+		Allocs: l.Allocs, AllocBytes: l.AllocBytes, Frees: l.Frees, FreeBytes: l.FreeBytes, FailedAllocs: l.FailedAllocs,
+		StaticAllocs: l.Static, StaticAllocBytes: l.StaticBytes}
 }
 
 // work fills the kernels and copies of a track and of its rows.

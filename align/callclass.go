@@ -53,10 +53,10 @@ func classify(name string) callClass {
 		return classFree
 	case strings.Contains(s, "Synchronize"):
 		return classSync
-	case strings.HasPrefix(s, "GraphLaunch"):
-		return classLaunchGraph
 	case strings.HasPrefix(s, "Launch") && !strings.HasPrefix(s, "LaunchHostFunc"):
 		return classLaunch
+	case strings.HasPrefix(s, "GraphLaunch"):
+		return classLaunchGraph
 	}
 	return classOther
 }

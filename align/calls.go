@@ -15,6 +15,8 @@ type calls struct {
 	launches []int64               // calls that launch work, likewise
 	launched []int64               // those of a whole process, by process.index
 	paces    []*pace               // the same over time; nil for a process without ranges or launches
+	proofs   []callProof           // as use
+	last     []int64               // ns; start of the last call, by process.index; -maxTime without calls
 	vmm      []int64               // cuMemCreate and alike, by process.index
 	failed   []failedCall          // in time order
 	failedAt [][]int64             // ns; starts of those, by process.index
@@ -27,6 +29,18 @@ type calls struct {
 type callKey struct {
 	span int32 // or -1 less process.index
 	name int64 // nameId
+}
+
+// A callProof counts calls that succeeded and must have left events behind: where those are missing, they were lost.
+type callProof struct {
+	kernels, graphs uint32 // launches of kernels, of graphs
+	allocs          uint32 // allocations of device memory
+}
+
+func (p *callProof) add(q *callProof) {
+	p.kernels += q.kernels
+	p.graphs += q.graphs
+	p.allocs += q.allocs
 }
 
 // A failedCall is a call that was to allocate, and got an error.
@@ -89,6 +103,7 @@ type callPart struct {
 	procs    map[*process]*procCalls
 	use      []APIUse
 	launches []int64
+	proofs   []callProof
 	failed   []failedCall
 	stats    map[callKey]*CallStat
 	time     stretch
@@ -100,6 +115,7 @@ type procCalls struct {
 	names map[int64]int32 // as in calls.names
 	vmm   int64           // as in calls.vmm
 	pace  *pace           // of a process with ranges; else nil
+	last  int64           // as in calls.last
 }
 
 // A callThread is a thread with where the calls of its process go.
@@ -116,7 +132,7 @@ func newCallPart(src *source, j *joiner) *callPart {
 	p := &callPart{src: src, joiner: j, spans: n, named: src.db.Has(nsysdb.API, nsysdb.NameID), threads: make(map[int64]*callThread),
 		classes: make([]uint8, nearIDs), far: make(map[int64]callClass),
 		procs: make(map[*process]*procCalls),
-		use:   make([]APIUse, n+maxProcs), launches: make([]int64, n+maxProcs)}
+		use:   make([]APIUse, n+maxProcs), launches: make([]int64, n+maxProcs), proofs: make([]callProof, n+maxProcs)}
 	if src.opts.Kernels {
 		p.stats = make(map[callKey]*CallStat)
 	}
@@ -151,6 +167,7 @@ func (p *callPart) add(b *nsysdb.Batch) {
 		p.use[slot].Calls++
 		until := max(start[i], end[i])
 		first, last = min(first, start[i]), max(last, until)
+		t.last = max(t.last, start[i])
 		if !p.named {
 			continue
 		}
@@ -165,6 +182,7 @@ func (p *callPart) add(b *nsysdb.Batch) {
 			if t.pace != nil {
 				t.pace.add(start[i], class)
 			}
+			p.launch(slot, class, ret[i])
 		case classSync:
 			p.use[slot].SyncNS += until - start[i]
 		default:
@@ -179,6 +197,17 @@ func (p *callPart) add(b *nsysdb.Batch) {
 	}
 }
 
+// launch takes in a call that launches work: unless it failed, the GPU has run it.
+func (p *callPart) launch(slot int, class callClass, ret int64) {
+	switch {
+	case ret > 0:
+	case class == classLaunch:
+		p.proofs[slot].kernels++
+	default:
+		p.proofs[slot].graphs++
+	}
+}
+
 // memory takes in a call that is to allocate or to free.
 func (p *callPart) memory(t *callThread, slot int, c failedCall) {
 	if c.class == classFree {
@@ -186,8 +215,11 @@ func (p *callPart) memory(t *callThread, slot int, c failedCall) {
 		return
 	}
 	p.use[slot].AllocNS += c.duration
-	if failed(c.class, c.ret) {
+	switch {
+	case failed(c.class, c.ret):
 		p.failed = append(p.failed, c)
+	case c.class == classAllocDevice:
+		p.proofs[slot].allocs++
 	}
 	if c.class == classAllocVMM {
 		t.vmm++
@@ -221,7 +253,7 @@ func (p *callPart) thread(tid int64) *callThread {
 		t = &callThread{joinedThread: p.joiner.thread(tid)}
 		t.procCalls = entry(p.procs, t.proc)
 		if t.names == nil {
-			t.names = make(map[int64]int32)
+			t.names, t.last = make(map[int64]int32), -maxTime
 			if r := p.joiner.ranges; len(at(r.byProc, t.proc)) > 0 {
 				t.pace = newPace(r.time, len(r.byProc))
 			}
@@ -255,6 +287,7 @@ func addParts(src *source, r *ranges, parts []*callPart) (*calls, *places) {
 	procs := src.processes.all()
 	n := len(procs)
 	c := &calls{use: parts[0].use, launches: parts[0].launches, launched: make([]int64, n),
+		proofs: parts[0].proofs, last: slices.Repeat([]int64{-maxTime}, n),
 		vmm: make([]int64, n), paces: make([]*pace, n), failedAt: make([][]int64, n), names: make([][]map[int64]int32, n), stats: parts[0].stats}
 	at := &places{byProc: make([][]*corrMap, n)}
 	for k, w := range parts {
@@ -272,6 +305,7 @@ func addParts(src *source, r *ranges, parts []*callPart) (*calls, *places) {
 			case m.pace != nil:
 				(*sum).merge(m.pace)
 			}
+			c.last[p.index] = max(c.last[p.index], m.last)
 		}
 		c.failed = append(c.failed, w.failed...)
 		c.time = c.time.with(w.time)
@@ -303,6 +337,7 @@ func (c *calls) addSums(w *callPart) {
 	for i := range w.use {
 		c.use[i].add(&w.use[i])
 		c.launches[i] += w.launches[i]
+		c.proofs[i].add(&w.proofs[i])
 	}
 	for key, s := range w.stats {
 		entry(c.stats, key).add(s)

@@ -47,10 +47,13 @@ func (k LevelKind) Known() bool { return levelOrder(k) < levelOrder(LevelUnknown
 type callUse struct {
 	start, end, peak int64 // bytes
 	peakAt           int64 // ns
+
+	// The level without static memory: bytes, bytes, ns.
+	ownStart, ownPeak, ownPeakAt int64
 }
 
 // rowCount is what is attributed to a row.
-type rowCount struct{ allocs, allocBytes, frees, freeBytes, failed int64 }
+type rowCount struct{ allocs, allocBytes, frees, freeBytes, failed, static, staticBytes int64 }
 
 // A levelSweep follows one level of a track through time and past the calls of the process's rows.
 //
@@ -66,6 +69,7 @@ type levelSweep struct {
 	nextE   int        // next in rows.byEnd to end
 	due     int64      // time of the next begin or end
 	level   int64      // bytes above the baseline
+	static  int64      // bytes of level that are static memory of modules
 	changes int64      // events so far
 	marks   []int64    // times at which the level is wanted, rising
 	markAt  []int64    // bytes; the level just before each of marks
@@ -109,6 +113,16 @@ func (s *levelSweep) allocated(at place, bytes int64) {
 	n.allocBytes += bytes
 }
 
+// allocatedStatic is allocated for static memory of modules.
+func (s *levelSweep) allocatedStatic(at place, bytes int64) {
+	s.allocated(at, bytes)
+	s.out.Static++
+	s.out.StaticBytes += bytes
+	n := s.row(at)
+	n.static++
+	n.staticBytes += bytes
+}
+
 func (s *levelSweep) freed(at place, bytes int64) {
 	s.out.Frees++
 	s.out.FreeBytes += bytes
@@ -145,7 +159,8 @@ func (s *levelSweep) advance(t int64) {
 			s.markAt = append(s.markAt, s.level)
 		} else if s.nextB < len(s.rows.calls) && s.rows.calls[s.nextB].start == s.due {
 			i := int32(s.nextB)
-			s.use[i] = callUse{start: s.level, end: s.level, peak: s.level, peakAt: s.due}
+			own := s.level - s.static
+			s.use[i] = callUse{start: s.level, end: s.level, peak: s.level, peakAt: s.due, ownStart: own, ownPeak: own, ownPeakAt: s.due}
 			s.open = append(s.open, i)
 			s.nextB++
 		} else {
@@ -176,11 +191,25 @@ func (s *levelSweep) change(t, bytes int64) {
 	if s.level > s.out.Peak {
 		s.out.Peak, s.out.PeakAt, s.peakN = s.level, t, s.changes
 	}
+	own := s.level - s.static
 	for _, i := range s.open {
-		if u := &s.use[i]; s.level > u.peak {
+		u := &s.use[i]
+		if s.level > u.peak {
 			u.peak, u.peakAt = s.level, t
 		}
+		if own > u.ownPeak {
+			u.ownPeak, u.ownPeakAt = own, t
+		}
 	}
+}
+
+// changeOf is change for memory of a kind: static memory of modules is told from the rest.
+func (s *levelSweep) changeOf(kind, t, bytes int64) {
+	if kind == nsysdb.KindDeviceStatic {
+		s.advance(t) // what begins by then begins with what there was
+		s.static += bytes
+	}
+	s.change(t, bytes)
 }
 
 // finish ends the sweep: calls still open end with the last level, and everything is lifted by the baseline.
@@ -197,6 +226,7 @@ func (s *levelSweep) finish() {
 	for i := range s.use {
 		u := &s.use[i]
 		u.start, u.end, u.peak = u.start+base, u.end+base, u.peak+base
+		u.ownStart, u.ownPeak = u.ownStart+base, u.ownPeak+base
 	}
 	for i := range s.markAt {
 		s.markAt[i] += base
@@ -204,6 +234,22 @@ func (s *levelSweep) finish() {
 	s.out.Peak += base
 	s.out.End = s.level + base
 	s.out.Partial = base > 0
+}
+
+// takeOwn puts the peaks without static memory into the uses of the rows.
+func (s *levelSweep) takeOwn(uses []*Use) {
+	own, seen := make([]OwnPeak, len(s.rows.list)), make([]bool, len(s.rows.list))
+	for i := range own {
+		uses[i].Own = &own[i]
+	}
+	for i := range s.rows.calls {
+		r, u := s.rows.calls[i].row, &s.use[i]
+		o := &own[r]
+		if !seen[r] || u.ownPeak > o.Bytes {
+			seen[r], o.Bytes, o.At = true, u.ownPeak, u.ownPeakAt
+		}
+		o.Need = max(o.Need, u.ownPeak-u.ownStart)
+	}
 }
 
 // takeRows sums the calls of each row, into what out gives for it. Rows hold the events of the rows below them. What the
@@ -228,6 +274,7 @@ func (s *levelSweep) takeRows(out func(row int32) *MemoryUse) {
 		c := &s.count[i]
 		m := out(int32(i))
 		m.Allocs, m.AllocBytes, m.Frees, m.FreeBytes, m.FailedAllocs = c.allocs, c.allocBytes, c.frees, c.freeBytes, c.failed
+		m.StaticAllocs, m.StaticAllocBytes = c.static, c.staticBytes
 		if up := rows[i].parent; up >= 0 {
 			s.count[up].add(c)
 		}
@@ -263,4 +310,6 @@ func (c *rowCount) add(d *rowCount) {
 	c.frees += d.frees
 	c.freeBytes += d.freeBytes
 	c.failed += d.failed
+	c.static += d.static
+	c.staticBytes += d.staticBytes
 }

@@ -58,6 +58,9 @@ func (as *assembler) lines(out *Track, p *process) []*Use {
 		if len(store) > from {
 			n.Phases = store[from:len(store):len(store)]
 		}
+		if e := at(as.ended, p); e != nil {
+			e.mark(n, k, it)
+		}
 	}
 	rest := make([]Use, len(rows.list)-phases-len(rows.iters))
 	for i := range uses {
@@ -97,6 +100,9 @@ func (as *assembler) ranges(p *process, uses []*Use) []RangeUse {
 			Start: s.start, End: as.closed(s.end), Duration: as.closed(s.end) - s.start, Open: s.open, Contains: w.contains, Use: *uses[i]}
 		if w.merged {
 			x.End, x.Duration = times[i].last, times[i].sum
+		}
+		if e := at(as.ended, p); e != nil {
+			x.Lost = e.lost[i]
 		}
 		out = append(out, x)
 	}

@@ -21,6 +21,7 @@ type memoryTrack struct {
 	byKind [nsysdb.KindUnknown + 1]*levelSweep // those of levels that kinds of memory were seen to count for
 	pool   poolSum
 	blocks []rawBlock // in no set order
+	last   int64      // ns; of the last event; -maxTime for none
 }
 
 // A rawBlock is a block by ids; names are looked up when the report is made.
@@ -147,20 +148,22 @@ func (m *memorySweeper) poolEvent(e *memEvent) {
 // alloc begins a block. One that is still live at its address ends here: its free was lost.
 func (m *memorySweeper) alloc(e *memEvent) {
 	if old := m.blocks.get(e.address); old != nil {
-		old.level.change(e.time, -old.bytes)
+		old.level.changeOf(old.kind, e.time, -old.bytes)
 		old.level.out.LostFrees++
 		m.keep(old, e.address, e.time, nowhere, 0, true, old.level.changes)
 	}
 	t := m.trackOf(e)
+	t.last = e.time
 	l := m.level(t, e.kind)
 	at, _ := m.places.of(m.proc, e.corr)
-	l.change(e.time, e.bytes)
-	l.allocated(at, e.bytes)
+	l.changeOf(e.kind, e.time, e.bytes)
+	if e.kind == nsysdb.KindDeviceStatic {
+		l.allocatedStatic(at, e.bytes)
+	} else {
+		l.allocated(at, e.bytes)
+	}
 	m.blocks.put(e.address, liveBlock{track: t, level: l, start: e.time, bytes: e.bytes, kind: e.kind, stream: e.stream, born: at, corr: e.corr, n: l.changes})
 	t.pool.row(e)
-	if e.kind == nsysdb.KindDeviceStatic {
-		l.out.Static++
-	}
 	if e.context == vmmContext {
 		l.vmm = true
 	}
@@ -180,7 +183,12 @@ func (m *memorySweeper) free(e *memEvent) {
 	} else {
 		m.blocks.remove(e.address) // leaves b as it is until the next put
 	}
-	b.level.change(e.time, -b.bytes)
+	b.track.last = e.time
+	if b.start == Never { // static memory of the baseline was never told from the rest
+		b.level.change(e.time, -b.bytes)
+	} else {
+		b.level.changeOf(b.kind, e.time, -b.bytes)
+	}
 	b.level.freed(at, b.bytes)
 	m.keep(b, e.address, e.time, at, e.corr, false, b.level.changes)
 	b.track.pool.row(e)
@@ -199,7 +207,7 @@ func (m *memorySweeper) trackOf(e *memEvent) *memoryTrack {
 }
 
 func newMemoryTrack(p *process) *memoryTrack {
-	return &memoryTrack{proc: p, levels: make(map[LevelKind]*levelSweep)}
+	return &memoryTrack{proc: p, levels: make(map[LevelKind]*levelSweep), last: -maxTime}
 }
 
 // level is the sweep that a kind of memory of a track counts for.

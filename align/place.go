@@ -1,10 +1,5 @@
 package align
 
-import "sort"
-
-// AtStart stands for the phase of the peak where a level never rose above the iteration's start.
-const AtStart = "at its start"
-
 // Level is a row's use of the level of a kind; nil where the row has none. The device level is always there where memory
 // was collected.
 func (u *Use) Level(kind LevelKind) *MemoryUse {
@@ -28,49 +23,6 @@ func (u *Use) Gaps() (unused, outside int64, ok bool) {
 		return 0, 0, false
 	}
 	return r.End - a.End, u.Memory.End - r.End, true
-}
-
-// PeakPhase is the path of the innermost phase in which a level of the iteration was highest; OtherPhase where that was in
-// none, AtStart where the level did not rise, and empty where the iteration has no phases or no such level.
-func (it *Iteration) PeakPhase(kind LevelKind) string {
-	u := it.Use.Level(kind)
-	if u == nil {
-		return ""
-	}
-	if u.Need == 0 && len(it.Phases) > 0 {
-		return AtStart
-	}
-	return it.phaseOf(kind, u.Peak, u.PeakAt)
-}
-
-// phaseOf finds the innermost phase that has the given peak of a level at the given time. A phase that merely spans the
-// time, between two of its calls, has its own peak elsewhere and is passed over.
-func (it *Iteration) phaseOf(kind LevelKind, peak, at int64) string {
-	if len(it.Phases) == 0 {
-		return ""
-	}
-	path, depth := OtherPhase, 0
-	for i := range it.Phases {
-		p := &it.Phases[i]
-		if p.Path == OtherPhase || p.Depth <= depth {
-			continue
-		}
-		if u := p.Use.Level(kind); u != nil && u.Peak == peak && u.PeakAt == at {
-			path, depth = p.Path, p.Depth
-		}
-	}
-	return path
-}
-
-// PeakPlace is the iteration and the path of the phase in which a level of the track was highest: nil and an empty path
-// where that was outside all iterations.
-func (t *Track) PeakPlace(l *Level) (*Iteration, string) {
-	i := sort.Search(len(t.Iterations), func(i int) bool { return t.Iterations[i].End > l.PeakAt })
-	if i == len(t.Iterations) || t.Iterations[i].Start > l.PeakAt {
-		return nil, ""
-	}
-	it := &t.Iterations[i]
-	return it, it.phaseOf(l.Kind, l.Peak, l.PeakAt)
 }
 
 // IterationAt is the iteration at a place of the track; nil for -1 and whatever else is no place.

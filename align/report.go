@@ -44,6 +44,26 @@ type Collected struct {
 	Kernels bool // GPU work was recorded: kernels, or whole graphs
 	API     bool // CUDA API calls were recorded
 	Copies  bool // copies and memsets can be told: recorded, or GPU work was recorded and none came
+
+	// What calls tell of events that are missing although they were to be recorded.
+	Launches int64 // successful launches, where no GPU work was recorded; else 0
+	Allocs   int64 // successful allocations of device memory, where memory usage was to be recorded and no event is there; else 0
+}
+
+// Without is what is known of a stretch of time from which some was lost.
+func (c Collected) Without(l Lost) Collected {
+	c.Memory, c.Kernels = c.Memory && !l.Memory, c.Kernels && !l.Kernels
+	c.API, c.Copies = c.API && !l.API, c.Copies && !l.Copies
+	return c
+}
+
+// Lost says which figures of a stretch of time are unknown although they were collected: the recording of the events that
+// they are counted from ended before it began. Their values mean nothing.
+type Lost struct {
+	Memory  bool // of levels that were traced; those of a snapshot are known
+	Kernels bool
+	Copies  bool // copies and memsets
+	API     bool
 }
 
 // A Track is one process on one device.
@@ -95,8 +115,14 @@ type Level struct {
 	LostFrees      int64 // blocks that ended because their address was allocated anew
 	FailedAllocs   int64 // calls to allocate this kind that returned an error
 	Partial        bool  // the report started in the middle: peak and level are lower bounds
+	Ended          bool  // its events ended before the program did: the peak is a lower bound, the level at the end unknown
+	EndedAt        int64 // ns; from when on nothing was recorded, where Ended; else 0
 	Static         int64 // of Allocs, those of modules' static memory
+	StaticBytes    int64 // bytes of those
 }
+
+// Least says that the peak is a lower bound.
+func (l *Level) Least() bool { return l.Partial || l.Ended }
 
 // Pool is the sum of a track's memory pools. Its bytes are not part of any level: a pool's used part is there as blocks.
 type Pool struct {
@@ -133,6 +159,19 @@ type MemoryUse struct {
 	Frees        int64
 	FreeBytes    int64
 	FailedAllocs int64
+
+	// Of Allocs and AllocBytes, those of static memory of modules, which comes when a module is loaded.
+	StaticAllocs     int64
+	StaticAllocBytes int64
+}
+
+// An OwnPeak is how high the device level comes in a row without the static memory of modules. CUDA loads modules when they
+// are first used, so that the level may be highest in a phase that allocated nothing. It is used to say what made a peak;
+// the peak itself is MemoryUse.Peak.
+type OwnPeak struct {
+	Bytes int64 // not under the level at the start
+	At    int64 // ns; when it was first reached
+	Need  int64 // bytes over the start, of a phase the highest of one call
 }
 
 // GPUUse is the GPU work attributed to a row, whenever it ran.
@@ -164,6 +203,7 @@ type APIUse struct {
 // Use is all that is counted for a row. Which parts were collected stands in Report.Collected.
 type Use struct {
 	Memory MemoryUse // the device level
+	Own    *OwnPeak  // of the device level; nil where no static memory is in it, and in medians and totals
 	GPU    GPUUse
 	API    APIUse
 	Other  []LevelUse // levels beside the device level that have events: "managed", "pinned", "allocated", "reserved"
@@ -182,7 +222,8 @@ type Iteration struct {
 	Start     int64 // ns
 	End       int64 // ns; where its range never closed, the end of the capture
 	Warmup    bool  // among the first, which allocate what later ones reuse
-	Truncated bool  // its range never closed, or the program stopped before its last phase
+	Truncated bool  // its range never closed, the program stopped before its last phase, or data of it are missing
+	Lost      Lost
 	Use
 	Phases []Phase // in order of first appearance, parents before children; "(other)" last
 }
@@ -203,6 +244,7 @@ type Phase struct {
 	Start    int64 // ns; start of the first call
 	End      int64 // ns; end of the last call
 	Duration int64 // ns; sum over the calls
+	Lost     Lost
 	Use
 }
 
@@ -230,6 +272,7 @@ type RangeUse struct {
 	Duration int64 // ns; sum over the calls: less than End less Start where they are several
 	Open     bool  // never closed
 	Contains int   // iterations that lie inside it
+	Lost     Lost
 	Use
 }
 
@@ -277,6 +320,7 @@ type Block struct {
 	EndIteration int    // likewise where it was freed
 	EndPhase     string
 	Lost         bool // its free is not in the report; its address was allocated anew at End
+	Folded       int  // how many blocks a line of a list stands for; 0 for a block itself
 }
 
 // KernelStat is one kernel in one phase, over all iterations.

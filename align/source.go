@@ -40,7 +40,8 @@ func newSource(db *nsysdb.DB, opts Options) (*source, error) {
 	return s, nil
 }
 
-// collected says what the report holds, before anything is counted.
+// collected says what the report holds, before anything is counted. Events count for more than settings: nsys 2025.6 and
+// later write COLLECT_CUDA_TRACE=false as a default for processes that were traced (observed).
 func collected(db *nsysdb.DB) Collected {
 	meta := db.Meta()
 	rows := func(t nsysdb.Table) bool { return db.Rows(t) > 0 }
@@ -69,6 +70,23 @@ func (s *source) replay(device int) (*torchmem.Replay, error) {
 	}
 	s.replays[device] = r
 	return r, nil
+}
+
+// believe corrects what was collected by what the calls show. A launch that succeeds makes the GPU work, and an allocation
+// of device memory leaves an event; where there is none at all, the profiler could not trace the GPU, whatever its settings
+// say. Of processes of which nothing is known it says nothing.
+func (s *source) believe(c *calls) {
+	var launches, allocs int64
+	for i := range c.proofs {
+		p := &c.proofs[i]
+		launches, allocs = launches+int64(p.kernels)+int64(p.graphs), allocs+int64(p.allocs)
+	}
+	if !s.collected.Kernels {
+		s.collected.Launches = launches
+	}
+	if s.collected.Memory && s.db.Rows(nsysdb.MemoryUsage) == 0 && allocs > 0 {
+		s.collected.Memory, s.collected.Allocs = false, allocs
+	}
 }
 
 // wantsBlocks says that the options ask for blocks: for themselves, or as tensors.

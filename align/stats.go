@@ -5,9 +5,19 @@ import (
 	"slices"
 )
 
-// warmupShare is the part of the track's highest level that an iteration may add more than later ones do without being
-// taken for warm-up.
-const warmupShare = 10000
+const (
+	// warmupShare is the part of the track's highest level that an iteration may add more than later ones do without being
+	// taken for warm-up.
+	warmupShare = 10000
+
+	// startShare is the part of the track's highest level at which an iteration starts from nothing, 1 in 100: libraries
+	// hold a handle or a workspace before the first step.
+	startShare = 100
+
+	// startTimes is how many times as long as a later one an iteration lasts in which a program starts: it compiles, loads
+	// modules and tries algorithms. Of steps that differ in their inputs none lasts so long.
+	startTimes = 100
+)
 
 // markTruncated marks the last iteration where it lacks the phase with which all others end: the program stopped in
 // its middle. Iterations whose range never closed are marked already.
@@ -40,9 +50,9 @@ func lastPhase(it *Iteration) string {
 }
 
 // markWarmup marks the first iterations that allocate what later ones reuse: those that add more to the device level
-// than the later half does at the median, or more in one phase than any of the later half does there. At most the first
-// half can be warm-up, so that a level which rises all along is not taken for one. Without memory events, a first
-// iteration that lasts twice as long as the median of the others counts as warm-up.
+// than the later half does at the median, or more in one phase than any of the later half does there; and those in which
+// the program starts. At most the first half can be warm-up, so that a level which rises all along is not taken for one.
+// Without memory events, a first iteration that lasts twice as long as the median of the others counts as warm-up.
 func markWarmup(t *Track, memory bool) {
 	var whole []*Iteration
 	for i := range t.Iterations {
@@ -55,19 +65,42 @@ func markWarmup(t *Track, memory bool) {
 		return
 	}
 	first, later := whole[:n/2], whole[n/2:]
+	usual := max(0, medianOf(later, lasts))
+	if !memory && lasts(first[0]) > 2*usual {
+		first[0].Warmup = true
+	}
+	starts := startsFrom(first, usual, t.Total.Memory.Peak) // without memory events all levels are 0
+	for _, it := range first[:starts] {
+		it.Warmup = true
+	}
 	if !memory {
-		duration := func(it *Iteration) int64 { return it.End - it.Start }
-		first[0].Warmup = duration(first[0]) > 2*max(0, medianOf(later, duration))
 		return
 	}
 	net := func(it *Iteration) int64 { return it.Memory.Net }
 	base, slack := max(0, medianOf(later, net)), t.Total.Memory.Peak/warmupShare
 	for _, it := range first {
-		if net(it) <= base+slack && !startsPhase(it, later, slack) {
+		if !it.Warmup && net(it) <= base+slack && !startsPhase(it, later, slack) {
 			break
 		}
 		it.Warmup = true
 	}
+}
+
+// lasts is the time of an iteration in nanoseconds.
+func lasts(it *Iteration) int64 { return it.End - it.Start }
+
+// startsFrom is how many of the first iterations a program needs to start: where the first one starts from nothing, those
+// up to the first that does not last startTimes as long as is usual.
+func startsFrom(first []*Iteration, usual, peak int64) int {
+	if first[0].Memory.Start > peak/startShare || usual <= 0 {
+		return 0
+	}
+	for i, it := range first {
+		if lasts(it)/startTimes < usual {
+			return i
+		}
+	}
+	return len(first)
 }
 
 // medianOf is the median of a figure of iterations.

@@ -113,8 +113,9 @@ func (u *uses) join(src *source, a *alignment, r *rows, memory *memorySweep, ker
 	for key := range byKey {
 		used[key.proc] = true
 	}
+	seen := src.collected.Memory || src.collected.Kernels || src.collected.Launches > 0
 	for _, p := range src.processes.all() {
-		if !used[p] && (src.collected.Memory || src.collected.Kernels) && at(a.calls.names, p) != nil {
+		if !used[p] && seen && at(a.calls.names, p) != nil {
 			entry(byKey, trackKey{p, 0})
 		}
 	}
@@ -200,9 +201,9 @@ func (a *alignment) allocatesAllAlong(r *rows) bool {
 }
 
 // recording says how the recording went, once all tables are read.
-func (u *uses) recording(src *source, c *calls) Recording {
-	db, meta := src.db, src.db.Meta()
-	out := Recording{File: db.Warnings(), Diagnostics: meta.Diagnostics, MemoryEvents: u.memoryRows,
+func (u *uses) recording(src *source, a *alignment) Recording {
+	c, db, meta := a.calls, src.db, src.db.Meta()
+	out := Recording{File: db.Warnings(), Diagnostics: newWitness(src, a, u).said(meta.Diagnostics), MemoryEvents: u.memoryRows,
 		MemoryKinds: db.Has(nsysdb.MemoryUsage, nsysdb.MemKind),
 		WholeGraphs: meta.GraphMode == "Graph" && db.Rows(nsysdb.GraphTrace) > 0}
 	for _, n := range c.launched {

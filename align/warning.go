@@ -15,6 +15,11 @@ type Warning struct {
 	Count   int64  // how many; 0 where there is nothing to count
 	Numbers []int  // of IterationGap, those that are missing; of Disagreement, how many the ranges tell
 	Pattern string // of IterationGap and Disagreement, the names of the iterations with digits as "#", or the regular expression
+
+	// Of TraceEnded:
+	Events []Events // the kinds that ended
+	Time   int64    // ns; the last of them
+	Name   string   // of the iteration in which they ended; empty before the first
 }
 
 // counted are the warnings that count something.
@@ -36,17 +41,18 @@ const (
 	Disagreement  Code = "iterations_disagree" // iterations that the GPU work tells, where those by ranges are others
 	IterationGap  Code = "iteration_gap"       // nothing: Numbers are missing from the sequence
 	Aside         Code = "aside"               // kernels launched in libraries' ranges on other threads, of a track with iterations
+	TraceEnded    Code = "trace_ended"         // iterations of one process after its events ended, whose figures are unknown
 )
 
 // A Recording says how the recording itself went: what was recorded and what was not, beyond Collected.
 type Recording struct {
-	File         []nsysdb.Warning    // doubts about the file
-	Diagnostics  []nsysdb.Diagnostic // what the profiler said: warnings and worse
-	MemoryEvents int64               // memory events that can be read
-	MemoryKinds  bool                // they say of which kind the memory is
-	Launches     int64               // API calls that launch work on the GPU
-	WholeGraphs  bool                // CUDA graphs were traced as one, without their kernels
-	Unseen       []Unseen            // processes with virtual memory in no event
+	File         []nsysdb.Warning // doubts about the file
+	Diagnostics  []Diagnostic     // what the profiler said: warnings and worse
+	MemoryEvents int64            // memory events that can be read
+	MemoryKinds  bool             // they say of which kind the memory is
+	Launches     int64            // API calls that launch work on the GPU
+	WholeGraphs  bool             // CUDA graphs were traced as one, without their kernels
+	Unseen       []Unseen         // processes with virtual memory in no event
 }
 
 // Unseen is a process that asks for virtual memory, of which its memory events show nothing.

@@ -364,13 +364,14 @@ func (c *comparison) spreadPart(g *group, at map[iterationKey]int, from, to int)
 		if err != nil {
 			return err
 		}
-		has := &c.runs[r.run].Collected
+		all := &c.runs[r.run].Collected
 		keys(its, func(k iterationKey, it *iteration) {
 			i := at[k]
 			if i < from || i >= to {
 				return
 			}
 			g.rows[i].n++
+			has := all.Without(it.Lost)
 			add := func(figure int, known bool, v int64) {
 				if known {
 					list := &values[i-from][figure]

@@ -65,7 +65,7 @@ func steps(rep *align.Report, rec *record, runs []*tables.Run, phases bool) func
 			row.Run, row.Row.Track = runs[i], t
 			for j := range t.Iterations {
 				it := &t.Iterations[j]
-				row.Row.Iteration, row.Row.Peak, row.Row.Phase = it, &rec.Iterations[i][j].PeakPhase, nil
+				row.Row.Iteration, row.Row.Peak, row.Row.Phase = it, &rec.Iterations[i][j].PeakBy, nil
 				if !phases {
 					if err := put(row); err != nil {
 						return err

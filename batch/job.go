@@ -186,9 +186,13 @@ func ranks(meta *nsysdb.Meta) map[int64]int64 {
 
 // pictures draws each track of a report.
 func pictures(ctx context.Context, db *nsysdb.DB, rep *findings.Report, in Input, o *Options, s *stage) error {
+	worthless := plot.Worthless(rep.Tracks)
 	for _, t := range rep.Tracks {
+		if worthless[t] != "" {
+			continue
+		}
 		part := ""
-		if len(rep.Tracks) > 1 {
+		if len(rep.Tracks)-len(worthless) > 1 {
 			part = fmt.Sprintf(".p%d-gpu%d", t.PID, t.Device)
 		}
 		windows, err := plot.Windows(rep, t, plot.Options{})

@@ -26,6 +26,9 @@ func (c *comparison) picture() *plot.Runs {
 			h, t := c.track(&c.refs[b.ref])
 			if l := t.device(); l != nil && h.Collected.Memory {
 				out.Peak, out.End, out.Known = l.Peak, l.End, true
+				if l.Ended { // where it ends is unknown: no mark
+					out.End = l.Peak
+				}
 			}
 		}
 		p.Bars = append(p.Bars, out)

@@ -23,7 +23,7 @@ type record struct {
 }
 
 // recordMark begins a file, and changes where older files can no longer be understood.
-const recordMark = "nsysmem batch record 2\n"
+const recordMark = "nsysmem batch record 3\n"
 
 // A recordHead is a record without its iterations.
 type recordHead struct {
@@ -63,8 +63,9 @@ type track struct {
 	Pool           *align.Pool
 	IterationsFrom align.IterationsFrom
 	Iterations     int
-	PeakIteration  string // name of the iteration with the device level's peak; empty outside iterations
-	PeakPhase      string // path of the phase there
+	PeakIteration  string   // name of the iteration with the device level's peak; empty outside iterations
+	PeakPhase      string   // path of the phase that made it
+	PeakTies       []string // of others that came as near
 	Phases         []align.PhaseStat
 	Attribution    align.Attribution
 	Total          align.Use
@@ -78,7 +79,8 @@ type iteration struct {
 	End       int64 // ns
 	Warmup    bool
 	Truncated bool
-	PeakPhase string
+	Lost      align.Lost
+	PeakBy    align.PeakBy
 	Memory    align.MemoryUse
 	GPU       align.GPUUse
 	API       align.APIUse
@@ -103,17 +105,17 @@ func newRecord(in Input, rep *findings.Report, ranks map[int64]int64) *record {
 			out.Rank, out.Group = rank, withoutNumbers(in.Path)
 		}
 		if l := t.Level(align.LevelDevice); l != nil {
-			if it, phase := t.PeakPlace(l); it != nil {
-				out.PeakIteration, out.PeakPhase = it.Name, phase
+			if it, by := t.PeakPlace(l); it != nil {
+				out.PeakIteration, out.PeakPhase, out.PeakTies = it.Name, by.Phase, by.Ties
 			}
 		}
 		its := make([]iteration, len(t.Iterations))
 		for i := range t.Iterations {
 			it := &t.Iterations[i]
 			its[i] = iteration{Index: it.Index, Name: it.Name, Start: it.Start, End: it.End, Warmup: it.Warmup,
-				Truncated: it.Truncated, Memory: it.Memory, GPU: it.GPU, API: it.API}
-			if rep.Collected.Memory {
-				its[i].PeakPhase = it.PeakPhase("device")
+				Truncated: it.Truncated, Lost: it.Lost, Memory: it.Memory, GPU: it.GPU, API: it.API}
+			if rep.Collected.Memory && !it.Lost.Memory {
+				its[i].PeakBy = it.PeakBy(align.LevelDevice)
 			}
 		}
 		r.Tracks = append(r.Tracks, out)
@@ -145,13 +147,13 @@ func (t *track) run(h *recordHead, label string) *tables.Run {
 	return &tables.Run{Label: label, Rank: t.Rank, Group: t.Group, Path: h.Path, Source: &h.Source, Collected: &h.Collected,
 		Track: &align.Track{PID: t.PID, Process: t.Process, Device: t.Device, DeviceName: t.DeviceName, DeviceUUID: t.DeviceUUID,
 			DeviceTotal: t.DeviceTotal, Levels: t.Levels, Pool: t.Pool, IterationsFrom: t.IterationsFrom, Attribution: t.Attribution, Total: t.Total},
-		Iterations: t.Iterations, PeakIteration: t.PeakIteration, PeakPhase: t.PeakPhase, Findings: h.Findings, Warnings: h.Warnings}
+		Iterations: t.Iterations, PeakIteration: t.PeakIteration, PeakBy: align.PeakBy{Phase: t.PeakPhase, Ties: t.PeakTies}, Findings: h.Findings, Warnings: h.Warnings}
 }
 
 // step is the iteration as a row of tables.
 func (it *iteration) step(r *tables.Run) *tables.Step {
-	return &tables.Step{Collected: r.Collected, From: r.Source.Start, Path: r.Path, Track: r.Track, Peak: &it.PeakPhase,
-		Iteration: &align.Iteration{Index: it.Index, Name: it.Name, Start: it.Start, End: it.End, Warmup: it.Warmup, Truncated: it.Truncated,
+	return &tables.Step{Collected: r.Collected, From: r.Source.Start, Path: r.Path, Track: r.Track, Peak: &it.PeakBy,
+		Iteration: &align.Iteration{Index: it.Index, Name: it.Name, Start: it.Start, End: it.End, Warmup: it.Warmup, Truncated: it.Truncated, Lost: it.Lost,
 			Use: align.Use{Memory: it.Memory, GPU: it.GPU, API: it.API}}}
 }
 

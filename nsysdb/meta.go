@@ -64,7 +64,10 @@ type ThreadInfo struct {
 // A Diagnostic is a message of the profiler itself.
 type Diagnostic struct {
 	Severity string // "warning", "error" or "fatal"
-	Text     string // one line; commands, folders, hosts and users are left out
+	Text     string // one line; commands, folders, hosts and users are left out; empty where it was too long to be read
+
+	GlobalPID int64 // process that it is about; 0 for none
+	Count     int64 // how many times it says so of that process; at least 1
 }
 
 // TableInfo is a table of the export, for listings.

@@ -28,8 +28,15 @@ func (db *DB) readMeta() error {
 	return nil
 }
 
-// each reads some columns of a small table, giving NULL for columns that it lacks. It does nothing where there is no
-// such table or it lacks the first column.
+// Of messages: the longest that is looked at, in bytes, and how many different ones are kept. The profiler's own have some
+// hundred bytes, and are some dozens.
+const (
+	maxText     = 1 << 12
+	maxMessages = 1000
+)
+
+// each reads some columns of a small table, giving NULL for columns that it lacks, and for a text that is too long: SQLite
+// knows its length without reading it. It does nothing where there is no such table or it lacks the first column.
 func (db *DB) each(base string, cols []string, row func(*stmt)) error {
 	t, _, err := db.schema.find(base)
 	if err != nil || t.col(cols[0]) < 0 {
@@ -40,6 +47,9 @@ func (db *DB) each(base string, cols []string, row func(*stmt)) error {
 		list[i] = "NULL"
 		if at := t.col(name); at >= 0 {
 			list[i] = ident(t.columns[at].name)
+			if name == "text" {
+				list[i] = fmt.Sprintf("CASE WHEN octet_length(%s) <= %d THEN %[1]s END", list[i], maxText)
+			}
 		}
 	}
 	return db.schema.c.query("SELECT "+strings.Join(list, ",")+" FROM "+ident(t.name), row)
@@ -210,7 +220,8 @@ func (db *DB) readProcesses(m *Meta) error {
 	return err
 }
 
-// readDiagnostics reads warnings and errors; messages of lesser weight tell of every step, with paths and commands.
+// readDiagnostics reads warnings and errors, each message of a process once with its number; messages of lesser weight tell
+// of every step, with paths and commands. Damage may give more than can be of use: further ones are left out.
 func (db *DB) readDiagnostics(m *Meta) error {
 	rows, err := db.schema.enumRows("ENUM_DIAGNOSTIC_SEVERITY_LEVEL")
 	if err != nil {
@@ -223,11 +234,29 @@ func (db *DB) readDiagnostics(m *Meta) error {
 	for _, r := range rows {
 		severities[r.id] = strings.TrimSuffix(strings.ToLower(r.name), "level")
 	}
-	return db.each("DIAGNOSTIC_EVENT", []string{"text", "severity"}, func(r *stmt) {
+	type key struct {
+		severity int64
+		text     string // as it stands there: to leave words out takes longer than to compare
+		process  int64
+	}
+	seen := make(map[key]int) // place in m.Diagnostics
+	return db.each("DIAGNOSTIC_EVENT", []string{"text", "severity", "globalPid"}, func(r *stmt) {
 		severity := severities[r.int(1)]
-		if slices.Contains([]string{"warning", "error", "fatal"}, severity) {
-			m.Diagnostics = append(m.Diagnostics, Diagnostic{Severity: severity, Text: redact(r.string(0))})
+		if !slices.Contains([]string{"warning", "error", "fatal"}, severity) {
+			return
 		}
+		k := key{r.int(1), r.string(0), r.int(2)}
+		i, ok := seen[k]
+		switch {
+		case ok:
+		case len(m.Diagnostics) == maxMessages:
+			return
+		default:
+			i = len(m.Diagnostics)
+			seen[k] = i
+			m.Diagnostics = append(m.Diagnostics, Diagnostic{Severity: severity, Text: redact(k.text), GlobalPID: max(k.process, 0)})
+		}
+		m.Diagnostics[i].Count++
 	})
 }
 

@@ -52,11 +52,12 @@ var (
 	library     = regexp.MustCompile(`^(?:lib[\w.+-]+\.so[.\d]*|\w+\.(?:dll|exe))[.,;:)]*$`)
 	dotted      = regexp.MustCompile(`[\w-]\.[A-Za-z]|\d\.\d+\.\d+\.\d`)
 	number      = regexp.MustCompile(`^[(\[]?v?[\d.,]+[a-zA-Z%]{0,3}[.,;:)\]]*$|^0x[0-9a-fA-F]+\W?$`)
+	several     = regexp.MustCompile(`(?:\x00[.,;:)\]]*\s+)+\x00([.,;:)\]]*)`)
 	known       = regexp.MustCompile(`(?i)^\W?(?:cu|cupti|sm_|compute_|x86|gpu|nvtx|nsys|err|libc)`)
 )
 
 // redact takes from a profiler's message what may tell of the user's machine and work: commands, environment variables,
-// folders, hosts and users. It leaves out rather too much: what remains is the profiler's own words.
+// folders, hosts and users. It leaves out rather too much: what remains is the profiler's own words, those of the vocabulary.
 func redact(s string) string {
 	s = oneLine(s, 600)
 	s = assignment.ReplaceAllString(s, "$1=\x00")
@@ -65,7 +66,22 @@ func redact(s string) string {
 	s = quotation.ReplaceAllString(s, "$1\x00")
 	s = option.ReplaceAllString(s, "$1$2 \x00")
 	s = word.ReplaceAllStringFunc(s, redactWord)
+	s = word.ReplaceAllStringFunc(s, foreignWord)
+	s = several.ReplaceAllString(s, "\x00$1")
 	return strings.ReplaceAll(s, "\x00", leftOut)
+}
+
+// foreignWord leaves out a word that is none of the profiler's own. What stands before what was left out, such as the name
+// of a variable, is a word of its own.
+func foreignWord(w string) string {
+	before, _, cut := strings.Cut(w, "\x00")
+	if ours(before) {
+		return w
+	}
+	if cut {
+		return "\x00" + w[strings.IndexByte(w, 0)+1:]
+	}
+	return "\x00" + w[len(strings.TrimRight(w, ".,;:)?!]")):]
 }
 
 // redactWord leaves a word out that may be an address, a path, a version or a name of the user's. Of a path the last part

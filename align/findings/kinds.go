@@ -18,18 +18,20 @@ var kinds = []struct {
 	{"fragmentation", true, fragmentation},
 	{"flat_cache", true, flatCache},
 	{"failed_allocs", true, failedAllocs},
+	{"near_capacity", true, nearCapacity},
 	{"truncated", false, truncated},
 }
 
 // A subject is a track with what several kinds of findings ask of it.
 type subject struct {
 	*align.Track
+	rep    *align.Report
 	kept   *Kept      // tensors that stay from step to step; nil for none
 	pieces *Fragments // free memory that did not serve; nil for none
 }
 
-func newSubject(t *align.Track) *subject {
-	return &subject{Track: t, kept: keptOf(t), pieces: fragmentsOf(t)}
+func newSubject(rep *align.Report, t *align.Track) *subject {
+	return &subject{Track: t, rep: rep, kept: keptOf(t), pieces: fragmentsOf(t)}
 }
 
 // snapshot is what a snapshot tells of the track's tensors; nil without one.
@@ -46,7 +48,7 @@ func snapshotOf(t *align.Track) *tensor.Memory {
 func find(rep *align.Report) []Finding {
 	var out []Finding
 	for _, t := range rep.Tracks {
-		s := newSubject(t)
+		s := newSubject(rep, t)
 		for _, k := range kinds {
 			if k.memory && !rep.Collected.Memory {
 				continue

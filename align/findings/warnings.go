@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"nsysmem/align"
 	"nsysmem/align/tensor"
@@ -29,7 +31,7 @@ func warnings(rep *align.Report) []Warning {
 	d.recording(&rep.Recording)
 	d.collected(rep)
 	for i := range rep.Warnings {
-		d.met(&rep.Warnings[i])
+		d.met(rep, &rep.Warnings[i])
 	}
 	for _, t := range rep.Tracks {
 		for i := range t.Levels {
@@ -54,17 +56,52 @@ func (d *doubter) recording(r *align.Recording) {
 		d.say(0, align.Code(w.Code), "%s", w.Text)
 	}
 	for _, m := range r.Diagnostics {
-		d.say(0, align.Code("profiler_"+m.Severity), "the profiler said: %s", m.Text)
+		pid := int64(0)
+		if len(m.PIDs) == 1 {
+			pid = m.PIDs[0]
+		}
+		d.say(pid, align.Code("profiler_"+m.Severity), "the profiler said%s: %s", saidOf(&m), m.Text)
 	}
 	if r.WholeGraphs {
 		d.say(0, "graphs_whole", "CUDA graphs are traced whole: record with --cuda-graph-trace=node to see their kernels")
 	}
 }
 
+// saidOf says how often and of which processes the profiler said something, such as " 3 times, of processes 7 and 9"; empty
+// for once, of none.
+func saidOf(m *align.Diagnostic) string {
+	const most = 4 // processes that are named
+	s := ""
+	if m.Count > 1 {
+		s = " " + wording.Count(m.Count) + " times"
+	}
+	n := len(m.PIDs)
+	switch {
+	case n == 0:
+		return s
+	case n > most:
+		return s + fmt.Sprintf(", of %d processes", n)
+	}
+	names := make([]string, n)
+	for i, pid := range m.PIDs {
+		names[i] = strconv.FormatInt(pid, 10)
+	}
+	if s != "" {
+		s += ","
+	}
+	if n == 1 {
+		return s + " of process " + names[0]
+	}
+	return s + " of processes " + strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+}
+
 // collected tells of what was not recorded, and how to record it.
 func (d *doubter) collected(rep *align.Report) {
 	c, r := &rep.Collected, &rep.Recording
 	switch {
+	case c.Allocs > 0:
+		d.say(0, "memory_not_collected", "memory usage was to be recorded, but %s of device memory left no event: the profiler could not trace the GPU",
+			wording.Plural(c.Allocs, "allocation"))
 	case !c.Memory:
 		d.say(0, "memory_not_collected", "memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true")
 	case r.MemoryEvents == 0:
@@ -72,8 +109,8 @@ func (d *doubter) collected(rep *align.Report) {
 	case !r.MemoryKinds:
 		d.say(0, "no_memory_kind", "the export does not say the kind of memory: host and device memory cannot be told apart")
 	}
-	if !c.Kernels && r.Launches > 0 {
-		d.say(0, "no_gpu_activity", "%d launches were seen, but no GPU activity was recorded: the driver or its permissions did not allow it", r.Launches)
+	if why := NoGPU(c); why != "" {
+		d.say(0, "no_gpu_activity", "%s: %s", why, HowGPU(c))
 	}
 	if !c.API {
 		d.say(0, "api_not_collected", "CUDA API calls were not collected: GPU work and memory events cannot be joined to ranges; record with -t cuda,nvtx")
@@ -98,7 +135,7 @@ var counted = map[align.Code]string{
 }
 
 // met puts into words what align met on its way.
-func (d *doubter) met(w *align.Warning) {
+func (d *doubter) met(rep *align.Report, w *align.Warning) {
 	sentence, ok := counted[w.Code]
 	switch {
 	case ok:
@@ -110,6 +147,8 @@ func (d *doubter) met(w *align.Warning) {
 			"compare the two with --infer always, or choose the ranges with --iteration", w.PID, w.Numbers[0], w.Pattern, w.Count)
 	case w.Code == align.IterationGap:
 		d.say(w.PID, w.Code, "process %d: numbers %v are missing from the iterations %q", w.PID, w.Numbers, w.Pattern)
+	case w.Code == align.TraceEnded:
+		d.say(w.PID, w.Code, "%s", endedText(w, rep.Source.Start))
 	case w.Code == align.Aside:
 		d.say(w.PID, w.Code, "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: "+
 			"they count for those ranges, in no iteration; --threads through gives them to the phase open at that time", w.PID, w.Device, w.Count)

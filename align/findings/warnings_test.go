@@ -36,18 +36,26 @@ func TestWarnings(t *testing.T) {
 			r.Recording.File = []nsysdb.Warning{{Code: "newer-schema", Text: "100 %s newer"}}
 		}, 0, "newer-schema", "100 %s newer"},
 		{func(r *align.Report) {
-			r.Recording.Diagnostics = []nsysdb.Diagnostic{{Severity: "error", Text: "lost"}}
+			r.Recording.Diagnostics = []align.Diagnostic{{Severity: "error", Text: "lost", Count: 1}}
 		}, 0, "profiler_error", "the profiler said: lost"},
 		{func(r *align.Report) { r.Recording.WholeGraphs = true }, 0, "graphs_whole", "--cuda-graph-trace=node"},
 		{func(r *align.Report) { r.Collected.Memory = false }, 0, "memory_not_collected", "--cuda-memory-usage=true"},
 		{func(r *align.Report) { r.Recording.MemoryEvents = 0 }, 0, "no_memory_events", "none in the recorded time"},
 		{func(r *align.Report) { r.Recording.MemoryKinds = false }, 0, "no_memory_kind", "cannot be told apart"},
-		{func(r *align.Report) { r.Collected.Kernels = false }, 0, "no_gpu_activity", "3 launches were seen"},
+		{func(r *align.Report) { r.Collected.Kernels, r.Collected.Launches = false, 3210 }, 0, "no_gpu_activity",
+			"CUDA launches were traced (3,210 calls), GPU activity was not: as under WSL, in containers without CUPTI permissions (ERR_NVGPUCTRPERM)"},
+		{func(r *align.Report) { r.Collected.Memory, r.Collected.Allocs = false, 4 }, 0, "memory_not_collected",
+			"memory usage was to be recorded, but 4 allocations of device memory left no event"},
 		{func(r *align.Report) { r.Collected.API = false }, 0, "api_not_collected", "-t cuda,nvtx"},
 		{func(r *align.Report) { r.Collected.NVTX = false }, 0, "nvtx_not_collected", "-t cuda,nvtx"},
 		{func(r *align.Report) { r.Recording.Unseen = []align.Unseen{{PID: 8, Calls: 4}} }, 8, "vmm_unseen", "process 8: 4 virtual-memory calls"},
 		{func(r *align.Report) { r.Tracks[0].Levels[0].UnmatchedFrees, r.Tracks[0].Levels[0].Baseline = 2, 2*mib }, 7,
 			"unmatched_frees", "process 7 device 1: 2 frees of device memory (2 MiB) have no allocation"},
+		{func(r *align.Report) {
+			r.Source.Start = 1_000_000_000
+			r.Warnings = []align.Warning{{Code: align.TraceEnded, PID: 7, Count: 4, Time: 3_500_000_000, Name: "step 2",
+				Events: []align.Events{align.EventsAPI, align.EventsGPU, align.EventsMemory}}}
+		}, 7, "trace_ended", "process 7: CUDA API calls, kernels and memory events end at 2.500 s, in step 2, although the program goes on: the trace ended, and what they tell of the 4 iterations"},
 		{func(r *align.Report) { r.Tracks[0].Levels[1].LostFrees = 2 }, 7, "lost_frees", "process 7 device 1: 2 blocks of pinned memory"},
 		{func(r *align.Report) { r.Tracks[0].Levels[1] = align.Level{Kind: "kind 9", Allocs: 2} }, 7, "unknown_kind", "2 allocations are of memory \"kind 9\""},
 		{func(r *align.Report) { r.Tracks[0].Levels[1] = align.Level{Kind: "unknown", Allocs: 2} }, 7, "unknown_kind", "2 allocations are of memory \"unknown\""},

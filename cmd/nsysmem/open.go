@@ -206,7 +206,12 @@ func (c *common) pick(rep *findings.Report) error {
 
 // hasWork gives up on a report with neither memory events nor GPU work.
 func hasWork(rep *findings.Report) error {
-	if !rep.Collected.Memory && !rep.Collected.Kernels && !rep.Collected.Copies {
+	c := &rep.Collected
+	switch {
+	case c.Memory || c.Kernels || c.Copies:
+	case c.Launches > 0:
+		return lacking("%q: neither memory events nor GPU work were collected: %s: %s", rep.Source.Path, findings.NoGPU(c), findings.HowGPU(c))
+	default:
 		return lacking("%q: neither memory events nor GPU work were collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", rep.Source.Path)
 	}
 	return nil

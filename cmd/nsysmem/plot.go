@@ -157,7 +157,11 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	if err != nil {
 		return err
 	}
-	if !rep.Collected.Memory {
+	switch c := &rep.Collected; {
+	case c.Memory:
+	case c.Launches > 0:
+		return lacking("plot %q: memory events were not collected: %s: %s", path, findings.NoGPU(c), findings.HowGPU(c))
+	default:
 		return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
 	}
 	if len(rep.Tracks) == 0 {
@@ -203,24 +207,15 @@ func (f *plotFlags) names(path string, tracks []*align.Track, several bool) ([]s
 	return names, nil
 }
 
-// dropIdle leaves out devices on which a process that works on another has static memory alone: exports name device 0 for
-// the static memory of modules, whichever device the process uses (observed in reports of two GPUs).
+// dropIdle leaves out tracks whose picture would be empty, and says which.
 func (c *common) dropIdle(rep *findings.Report) {
-	idle := func(t *align.Track) bool {
-		g := &t.Total.GPU
-		return g.Kernels+g.Graphs+g.Copies+g.Memsets == 0 && len(t.Levels) == 1 && t.Levels[0].Static == t.Levels[0].Allocs
-	}
-	works := make(map[int64]bool)
-	for _, t := range rep.Tracks {
-		works[t.PID] = works[t.PID] || !idle(t)
-	}
+	worthless := plot.Worthless(rep.Tracks)
 	rep.Tracks = slices.DeleteFunc(rep.Tracks, func(t *align.Track) bool {
-		if !works[t.PID] || !idle(t) {
-			return false
+		why := worthless[t]
+		if why != "" {
+			c.say("%s: no picture of process %d on device %d: %s", rep.Source.Path, t.PID, t.Device, why)
 		}
-		c.say("%s: no picture of process %d on device %d: it has only %d bytes of static memory there",
-			rep.Source.Path, t.PID, t.Device, t.Total.Memory.Peak)
-		return true
+		return why != ""
 	})
 }
 

@@ -51,7 +51,7 @@ func Of(db *nsysdb.DB, rep *findings.Report) (*Report, error) {
 	meta := db.Meta()
 	out := &Report{
 		Source:    rep.Source,
-		Settings:  settings(meta),
+		Settings:  settings(meta, eventsOf(db)),
 		Processes: processes(meta, rep),
 		Families:  rep.Families,
 		Findings:  rep.Findings,
@@ -135,12 +135,11 @@ func contents(db *nsysdb.DB, rep *findings.Report, ranges int64) []tables.Conten
 }
 
 // settings are those of the recording that say why something may be missing.
-func settings(meta *nsysdb.Meta) []Setting {
-	word := map[nsysdb.Setting]string{nsysdb.Off: "off", nsysdb.On: "on"} // nothing where the export does not tell
+func settings(meta *nsysdb.Meta, there events) []Setting {
 	all := []Setting{
-		{"CUDA trace", word[meta.CollectCUDA]},
-		{"memory usage", word[meta.CollectMemory]},
-		{"NVTX trace", word[meta.CollectNVTX]},
+		{"CUDA trace", collects(meta.CollectCUDA, there.cuda)},
+		{"memory usage", collects(meta.CollectMemory, there.memory)},
+		{"NVTX trace", collects(meta.CollectNVTX, there.nvtx)},
 		{"CUDA graphs", strings.ToLower(meta.GraphMode)},
 	}
 	if meta.TimeShift != 0 {
@@ -150,6 +149,29 @@ func settings(meta *nsysdb.Meta) []Setting {
 		all = append(all, Setting{"times normalized", "yes"})
 	}
 	return slices.DeleteFunc(all, func(s Setting) bool { return s.Value == "" })
+}
+
+// events are the kinds of events that a report has.
+type events struct{ cuda, memory, nvtx bool }
+
+func eventsOf(db *nsysdb.DB) (e events) {
+	for _, t := range []nsysdb.Table{nsysdb.API, nsysdb.Kernel, nsysdb.GraphTrace, nsysdb.Memcpy, nsysdb.Memset} {
+		e.cuda = e.cuda || db.Rows(t) > 0
+	}
+	e.memory, e.nvtx = db.Rows(nsysdb.MemoryUsage) > 0, db.HasNVTX()
+	return e
+}
+
+// collects says what a setting was, nothing where the export does not tell. Events tell more than a setting that says off,
+// which some versions write for what was on.
+func collects(s nsysdb.Setting, events bool) string {
+	switch {
+	case s == nsysdb.On, s == nsysdb.Off && events:
+		return "on"
+	case s == nsysdb.Off:
+		return "off"
+	}
+	return ""
 }
 
 // processes lists the processes with CUDA work. A process has a track for each of its devices; what was not collected of it

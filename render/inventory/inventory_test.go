@@ -36,8 +36,14 @@ func TestProcesses(t *testing.T) {
 // TestSettings checks that what the export does not tell is left out.
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	got := settings(&nsysdb.Meta{CollectCUDA: nsysdb.On, CollectNVTX: nsysdb.Off, TimeShift: 5})
+	got := settings(&nsysdb.Meta{CollectCUDA: nsysdb.On, CollectNVTX: nsysdb.Off, TimeShift: 5}, events{})
 	want := []Setting{{"CUDA trace", "on"}, {"NVTX trace", "off"}, {"times shifted by", "5 ns"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	// Events count for more than a setting that says off, and for nothing where the export tells no setting.
+	got = settings(&nsysdb.Meta{CollectCUDA: nsysdb.Off, CollectMemory: nsysdb.Off}, events{cuda: true, nvtx: true})
+	want = []Setting{{"CUDA trace", "on"}, {"memory usage", "off"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

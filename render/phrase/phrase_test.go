@@ -188,3 +188,22 @@ func TestWhatIf(t *testing.T) {
 			"4 MiB of 5 MiB reserved, 3 MiB allocated"},
 	})
 }
+
+// TestTerms: the number of iterations that medians are of is told, and kernel time only where there is some.
+func TestTerms(t *testing.T) {
+	tr := &align.Track{Iterations: []align.Iteration{{Warmup: true}, {}, {}, {Truncated: true}}}
+	for _, c := range []struct {
+		kernels bool
+		its     int
+		want    string
+	}{
+		{true, 4, "median over 2 steady iterations: all but warm-up and truncated ones; kernel time: " + KernelTime},
+		{false, 4, "median over 2 steady iterations: all but warm-up and truncated ones"},
+		{false, 2, "of the one steady iteration: all but warm-up and truncated ones"},
+	} {
+		part := &align.Track{Iterations: tr.Iterations[:c.its]}
+		if got := Terms(&align.Collected{Kernels: c.kernels}, part); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}

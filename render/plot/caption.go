@@ -34,10 +34,10 @@ func (t *captionText) peakText() string {
 		return t.tensorPeak(lv)
 	}
 	s := t.peakHead(lv.PeakAt)
-	if lv.Partial {
+	if lv.Least() {
 		s += "at least "
 	}
-	s += wording.Bytes(lv.Peak) + " of device allocations " + t.whenText(lv.PeakAt) + t.ofCard(lv.Peak) + "." + t.inViewText(align.LevelDevice, "")
+	s += wording.Bytes(lv.Peak) + " of device allocations " + t.peakWhen(lv) + t.ofCard(lv.Peak) + "." + t.inViewText(align.LevelDevice, "")
 	if lv.Partial {
 		s += " The recording started when memory was live already, so that levels are lower bounds."
 	}

@@ -21,6 +21,15 @@ func (t *captionText) whenText(at int64) string {
 	return t.timeText(at)
 }
 
+// peakWhen is whenText for the peak of a level.
+func (t *captionText) peakWhen(lv *align.Level) string {
+	w, at := t.peakPlace(lv.Kind, lv.Peak, lv.PeakAt)
+	if w == "" {
+		return t.timeText(at)
+	}
+	return t.timeText(at) + ", " + w
+}
+
 // ofCard says what share of the card's memory a level is; empty where that is not known.
 func (t *captionText) ofCard(bytes int64) string {
 	total := t.track.DeviceTotal

@@ -1,6 +1,10 @@
 package plot
 
 import (
+	"slices"
+	"sort"
+	"strings"
+
 	"nsysmem/align"
 )
 
@@ -34,6 +38,45 @@ func (s *scene) inView(kind align.LevelKind) levelHeight {
 		}
 	}
 	return h
+}
+
+// peakPlace says where the peak of a level that is reached first at a time lies, and when, for its mark and its name: in the
+// phase that made it. What static memory of modules adds later, or another phase within 1 % of it, moves neither.
+func (n *names) peakPlace(kind align.LevelKind, bytes, at int64) (string, int64) {
+	it, by := n.madePeak(kind, bytes, at)
+	if it < 0 || by.At == at && by.Ties == nil || by.Phase == "" || by.Phase == align.AtStart {
+		return n.where(at), at
+	}
+	if by.Phase == align.OtherPhase {
+		by.Phase = ""
+	}
+	place := n.in(it, by.Phase, "")
+	if len(by.Ties) > 0 {
+		ties := make([]string, len(by.Ties))
+		for i, p := range by.Ties {
+			ties[i] = short(p)
+		}
+		place += " (tie: " + strings.Join(ties, ", ") + ")"
+	}
+	return place, by.At
+}
+
+// madePeak is the place of the iteration and the phase that made a peak: the run's, else that of the iteration at that time;
+// -1 where that is another one.
+func (n *names) madePeak(kind align.LevelKind, bytes, at int64) (int, align.PeakBy) {
+	its := n.track.Iterations
+	if lv := n.track.Level(kind); lv != nil && lv.Peak == bytes && lv.PeakAt == at {
+		it, by := n.track.PeakPlace(lv)
+		return slices.IndexFunc(its, func(x align.Iteration) bool { return it != nil && x.Start == it.Start }), by
+	}
+	i := sort.Search(len(its), func(i int) bool { return its[i].Start > at }) - 1
+	if i < 0 || at >= its[i].End {
+		return -1, align.PeakBy{}
+	}
+	if m := its[i].Level(kind); m == nil || m.Peak != bytes || m.PeakAt != at {
+		return -1, align.PeakBy{}
+	}
+	return i, its[i].PeakBy(kind)
 }
 
 // inTimeline is the highest level of a kind on the curve of the timeline.

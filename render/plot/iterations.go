@@ -19,6 +19,7 @@ type bar struct {
 	peak, need  int64  // bytes; the highest
 	by          string // phase that set the peak
 	warmup, cut bool   // all of them are warm-ups, are truncated
+	lost        bool   // all of them are unknown
 }
 
 // barsOf gives each iteration a column, or, where there are more than columns, each column its iterations' lowest and
@@ -32,8 +33,13 @@ func (v *view) barsOf(its []*align.Iteration, columns int) []bar {
 	for i := 0; i < len(its); i += per {
 		group := its[i:min(i+per, len(its))]
 		b := bar{first: group[0], last: group[len(group)-1], n: len(group), warmup: true, cut: true}
-		first := v.use(&b.first.Use)
-		b.start, b.end = first.Start, v.use(&b.last.Use).End
+		if group = slices.DeleteFunc(slices.Clone(group), v.lost); len(group) == 0 {
+			b.warmup, b.lost = false, true
+			out = append(out, b)
+			continue
+		}
+		first, last := v.use(&group[0].Use), v.use(&group[len(group)-1].Use)
+		b.start, b.end = first.Start, last.End
 		b.low, b.high, b.peak = first.Start, first.Start, first.Peak-1
 		for _, it := range group {
 			m := v.use(&it.Use)
@@ -70,7 +76,9 @@ func newColumns(s *scene, c *canvas.Canvas, width canvas.Length) *columnsPanel {
 	p := &columnsPanel{scene: s, bars: s.view.barsOf(its, int((width-c.Pt(axis))/c.Pt(narrowest)))}
 	low, high := s.view.use(&its[0].Use).Start, int64(0)
 	for _, b := range p.bars {
-		low, high = min(low, b.low), max(high, b.high, b.peak)
+		if !b.lost {
+			low, high = min(low, b.low), max(high, b.high, b.peak)
+		}
 	}
 	p.low, p.high = canvas.ByteRange(low, high, true)
 	p.setHeading()
@@ -120,7 +128,7 @@ func (p *columnsPanel) barEntries() (out canvas.Entries) {
 	}
 	out.Add(!grouped && any(func(b *bar) bool { return !b.odd() && b.end > b.start }), "ends higher", boxLook{grow: true}.sample)
 	out.Add(!grouped && any(func(b *bar) bool { return !b.odd() && b.end < b.start }), "ends lower", boxLook{}.sample)
-	out.Add(!grouped && any(func(b *bar) bool { return b.low == b.high }), "ends as it starts", func(c *canvas.Canvas, r canvas.Rect) {
+	out.Add(!grouped && any(func(b *bar) bool { return b.low == b.high && !b.lost }), "ends as it starts", func(c *canvas.Canvas, r canvas.Rect) {
 		c.Horizontal(canvas.Pen{Width: 2, Color: canvas.Ink}, r.Mid().Y, r.X0+c.Pt(3), r.X1)
 	})
 	out.Add(grouped, "start and end levels", boxLook{grow: true}.sample)
@@ -136,7 +144,8 @@ func (p *columnsPanel) barEntries() (out canvas.Entries) {
 		c.Horizontal(pen, r.Y1, x-c.Pt(4), x+c.Pt(4))
 	})
 	out.Add(any(func(b *bar) bool { return b.warmup }), "warm-up", boxLook{grow: true, warm: true}.sample)
-	out.Add(any(func(b *bar) bool { return b.cut }), "truncated", boxLook{grow: true, cut: true}.sample)
+	out.Add(any(func(b *bar) bool { return b.cut && !b.lost }), "truncated", boxLook{grow: true, cut: true}.sample)
+	out.Add(any(func(b *bar) bool { return b.lost }), "unknown", func(c *canvas.Canvas, r canvas.Rect) { c.Hatch(canvas.Faint, r) })
 	return out
 }
 
@@ -203,6 +212,10 @@ const (
 
 // drawBar draws one column centred on x.
 func (p *columnsPanel) drawBar(c *canvas.Canvas, a canvas.Area, b *bar, x, half canvas.Length) {
+	if b.lost {
+		c.Hatch(canvas.Faint, canvas.Rect{X0: x - half, Y0: a.Y0, X1: x + half, Y1: a.Y1})
+		return
+	}
 	low, high, peak := a.Y(b.low), a.Y(b.high), a.Y(b.peak)
 	colour := p.palette.color(b.by)
 	if b.odd() {

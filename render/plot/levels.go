@@ -144,7 +144,7 @@ func (s *scene) lineEntries(l *levels) (out canvas.Entries) {
 				label = "device (all traced)"
 			}
 		}
-		if lv := s.track.Level(line.kind); lv != nil && lv.Partial {
+		if lv := s.track.Level(line.kind); lv != nil && lv.Least() {
 			label += " (partial: at least)"
 		}
 		if l.tiny(line) {

@@ -521,7 +521,7 @@ func BenchmarkWrite(b *testing.B) {
 func TestRealExports(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string][]string{
-		"cnn_default": {"468.31 MiB", "in iteration 0, phase optimizer", "Steady iterations (1–7)", "NVIDIA H200", "flat at 468.31 MiB"},
+		"cnn_default": {"468.31 MiB", "in iteration 0, phase backward (tie: optimizer)", "Steady iterations (1–7)", "NVIDIA H200", "flat at 468.31 MiB"},
 		"cpp_mem":     {"145.98 MiB", "NVTX domain solver", "Managed memory peaks at 8 MiB", "managed", "pinned host", "pool size", "pool in use"},
 	} {
 		path := filepath.Join("..", "..", "testdata", file+".sqlite")

@@ -186,7 +186,11 @@ func (p *steadyPanel) deviceLevel(c *canvas.Canvas, a canvas.Area) {
 	}
 	s.draw(c, a, lookOf(s.kind).pen.Wide(width))
 	if s.high > 0 {
-		c.Label(peakLabel(&p.it.Memory, s.flat()), s.topPoint(a), a)
+		at := s.topPoint(a)
+		if by := p.it.PeakBy(s.kind); by.At != p.it.Memory.PeakAt && by.Phase != align.AtStart && by.Phase != "" {
+			at.X = a.X(by.At)
+		}
+		c.Label(peakLabel(&p.it.Memory, s.flat()), at, a)
 	}
 }
 

@@ -22,7 +22,7 @@ func (t *captionText) tensorPeak(device *align.Level) string {
 		s += fmt.Sprintf(", %s more", wording.Bytes(gap))
 	}
 	s += "; the device level peaks at "
-	if device.Partial {
+	if device.Least() {
 		s += "at least "
 	}
 	return s + wording.Bytes(device.Peak) + t.ofCard(device.Peak) + "." + t.inViewText(align.LevelAllocated, "tensors hold ")

@@ -98,6 +98,9 @@ func (t *timelinePanel) draw(c *canvas.Canvas, r canvas.Rect) {
 	c.Frame(a)
 
 	t.drawLines(c, a, stack)
+	if stack == nil {
+		t.drawUnknown(c, a)
+	}
 	if len(t.time) == 0 || t.top == 0 {
 		c.Note("no bytes are traced as live in this time", a.Rect)
 	}
@@ -159,6 +162,25 @@ func (t *timelinePanel) drawLines(c *canvas.Canvas, a canvas.Area, stack *stacke
 	}
 	if t.reserved != nil {
 		t.reserved.draw(c, a, lookOf(t.reserved.kind).pen)
+	}
+}
+
+// drawUnknown covers the levels from when on they are unknown: a line there would say that they are flat.
+func (t *timelinePanel) drawUnknown(c *canvas.Canvas, a canvas.Area) {
+	lv := t.track.Level(align.LevelDevice)
+	if lv == nil || !lv.Ended || !t.view.inside(lv.EndedAt) {
+		return
+	}
+	r := canvas.Rect{X0: max(a.X(lv.EndedAt), a.X0), Y0: a.Y0, X1: a.X1, Y1: a.Y1}
+	c.Fill(canvas.White, r)
+	c.Hatch(canvas.Faint, r)
+	c.Frame(a)
+	const pad = 4 // points of the layout around the words
+	words, st := "unknown: the trace ended", canvas.Normal.Centred()
+	half, mid := c.Width(words, st)/2+c.Pt(pad), r.Mid()
+	if 2*half < r.W() {
+		c.Fill(canvas.White, canvas.Rect{X0: mid.X - half, Y0: mid.Y - c.Pt(pad), X1: mid.X + half, Y1: mid.Y + c.Pt(10)})
+		c.Text(words, mid.X, mid.Y, st)
 	}
 }
 
@@ -269,14 +291,15 @@ func (s *scene) topLabel(kind align.LevelKind, high int64, a canvas.Area, at can
 		return "highest in view " + wording.Bytes(high), at
 	case lv == nil || lv.Peak != high || lv.PeakAt != h.at:
 		label = "highest in view "
-	case lv.Partial:
+	case lv.Least():
 		label = "peak at least "
 	}
 	label += wording.Bytes(high)
-	if w := s.where(h.at); w != "" {
+	w, mark := s.peakPlace(kind, h.bytes, h.at)
+	if w != "" {
 		label += " " + w
 	}
-	at.X = a.X(h.at)
+	at.X = a.X(mark)
 	return label, at
 }
 

@@ -32,6 +32,11 @@ func (v *view) pickSteady() {
 	case n > 0:
 		v.big, v.bigWhy = n-1, "none is whole; the last"
 		for i, it := range v.its {
+			if !v.lost(it) && v.lost(v.its[n-1]) {
+				v.big, v.bigWhy = i, "none is whole; the last that was recorded"
+			}
+		}
+		for i, it := range v.its {
 			if !it.Truncated {
 				v.big, v.bigWhy = i, "none is steady; the last whole one"
 			}

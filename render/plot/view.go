@@ -1,6 +1,8 @@
 package plot
 
 import (
+	"strings"
+
 	"slices"
 
 	"nsysmem/align"
@@ -51,23 +53,26 @@ func (v *view) use(u *align.Use) *align.MemoryUse {
 	return &u.Memory
 }
 
-// setter is the top-level phase that set an iteration's peak: "(other)" where none did.
+// lost says that the level that the picture is about is unknown in an iteration.
+func (v *view) lost(it *align.Iteration) bool { return it.Lost.Memory && !v.level.FromSnapshot() }
+
+// kind is the level that the picture is about, of an iteration that may not have it.
+func (v *view) kind(it *align.Iteration) align.LevelKind {
+	if it.Use.Level(v.level) != nil {
+		return v.level
+	}
+	return align.LevelDevice
+}
+
+// setter is the top-level phase that made an iteration's peak: "(other)" where none did.
 func (v *view) setter(it *align.Iteration) string {
-	best, whole := align.OtherPhase, v.use(&it.Use)
+	by := it.PeakPhase(v.kind(it))
 	for i := range it.Phases {
-		ph := &it.Phases[i]
-		m := v.use(&ph.Use)
-		if ph.Depth != 1 || ph.Path == align.OtherPhase || m.Peak != whole.Peak {
-			continue
-		}
-		if m.PeakAt == whole.PeakAt {
-			return ph.Path
-		}
-		if best == align.OtherPhase {
-			best = ph.Path
+		if p := &it.Phases[i]; p.Depth == 1 && (by == p.Path || strings.HasPrefix(by, p.Path+"/")) {
+			return p.Path
 		}
 	}
-	return best
+	return align.OtherPhase
 }
 
 // timeScale lays the timeline out.

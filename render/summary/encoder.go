@@ -13,7 +13,11 @@ import (
 // An encoder appends JSON to a buffer. Nothing in it allocates per row: a report may have a million of them.
 type encoder struct {
 	output
-	c   align.Collected
+	c align.Collected // of what is being written
+
+	// The row at hand lies behind the end of the memory events: only levels of a snapshot are known.
+	lost bool
+
 	rep *align.Report // nil where something other than a report is written
 
 	// Texts are escaped as encoding/json does it, <, > and & too. The parts that come from a snapshot have always been written

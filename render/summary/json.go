@@ -89,7 +89,9 @@ func (e *encoder) track(t *align.Track, families []align.Family) {
 	e.attribution(&t.Attribution)
 	e.tensors(t)
 	e.raw(",\n \"total\":{")
-	e.use(&t.Total, true)
+	// Where memory events ended early, the level at the end is unknown; what is known stands among the levels.
+	device := t.Level(align.LevelDevice)
+	e.known(&t.Total, align.Lost{Memory: device != nil && device.Ended})
 	e.raw("}}")
 }
 
@@ -153,15 +155,20 @@ func (e *encoder) iterationsFrom(t *align.Track, families []align.Family) {
 func (e *encoder) iteration(step *tables.Step) {
 	e.raw("{")
 	members(e, tables.Iterations.Columns(tables.JSON), step)
+	if e.c.Memory {
+		ties := step.Iteration.PeakBy(align.LevelDevice).Ties
+		e.key("peak_ties")
+		e.array("", len(ties), func(i int) { e.text(ties[i]) })
+	}
 	e.raw(",")
-	e.use(&step.Iteration.Use, true)
+	e.known(&step.Iteration.Use, step.Iteration.Lost)
 	e.key("phases")
 	e.array("\n   ", len(step.Iteration.Phases), func(i int) {
 		step.Phase = &step.Iteration.Phases[i]
 		e.raw("{")
 		members(e, tables.PhaseRows.Columns(tables.JSON), step)
 		e.raw(",")
-		e.use(&step.Phase.Use, true)
+		e.known(&step.Phase.Use, step.Phase.Lost)
 		e.raw("}")
 	})
 	e.raw("}")
@@ -181,7 +188,7 @@ func (e *encoder) rangeUse(r *tables.Row[align.RangeUse]) {
 	e.raw("{")
 	members(e, tables.Ranges.Columns(tables.JSON), r)
 	e.raw(",")
-	e.use(&r.Item.Use, true)
+	e.known(&r.Item.Use, r.Item.Lost)
 	e.raw("}")
 }
 
@@ -199,6 +206,14 @@ func (e *encoder) attribution(a *align.Attribution) {
 	e.raw("}")
 }
 
+// known writes the parts of a row of which something may be unknown that was collected of others.
+func (e *encoder) known(u *align.Use, lost align.Lost) {
+	all := e.c
+	e.c, e.lost = all.Without(lost), lost.Memory
+	e.use(u, true)
+	e.c, e.lost = all, false
+}
+
 // use writes the parts of a row, without braces around them. Where timed is false the row stands for many, and has no
 // time of its peak.
 func (e *encoder) use(u *align.Use, timed bool) {
@@ -209,12 +224,17 @@ func (e *encoder) use(u *align.Use, timed bool) {
 		e.raw(",")
 		e.text(string(o.Level))
 		e.raw(":")
-		figures(e, e.c.Memory, &o.MemoryUse, tables.Memory, timed)
+		figures(e, e.c.Memory || e.lost && o.Level.FromSnapshot(), &o.MemoryUse, tables.Memory, timed)
 	}
 	if unused, outside, ok := u.Gaps(); ok && timed {
 		e.raw(`,"gaps":{"unused_end_bytes":`)
 		e.int(unused)
-		e.intField("outside_end_bytes", outside)
+		e.key("outside_end_bytes")
+		if e.lost {
+			e.raw("null")
+		} else {
+			e.int(outside)
+		}
 		e.raw("}")
 	}
 	e.key("gpu")

@@ -135,6 +135,32 @@ func TestJSONNotCollected(t *testing.T) {
 	}
 }
 
+// TestJSONLost checks that what is unknown of one iteration is null there, and that levels of a snapshot stay known.
+func TestJSONLost(t *testing.T) {
+	rep := sample.Report(3)
+	tr := rep.Tracks[0]
+	it := &tr.Iterations[2]
+	it.Truncated, it.Lost = true, align.Lost{Memory: true, Kernels: true}
+	it.Phases[0].Lost = align.Lost{API: true}
+	it.Use.Other = append(it.Use.Other, align.LevelUse{Level: align.LevelAllocated, MemoryUse: align.MemoryUse{End: 77}})
+	tr.Levels[0].Partial, tr.Levels[0].Ended = false, true
+	_, v := jsonOf(t, rep)
+	for _, c := range []struct {
+		path []any
+		want bool // it is known
+	}{
+		{[]any{"iterations", 2, "memory"}, false}, {[]any{"iterations", 2, "pinned"}, false}, {[]any{"iterations", 2, "gpu", "kernels"}, false},
+		{[]any{"iterations", 2, "gpu", "h2d_bytes"}, true}, {[]any{"iterations", 2, "api"}, true},
+		{[]any{"iterations", 2, "allocated", "end_bytes"}, true}, {[]any{"iterations", 2, "phases", 0, "api"}, false},
+		{[]any{"iterations", 2, "phases", 0, "memory"}, true}, {[]any{"iterations", 1, "memory"}, true},
+		{[]any{"total", "memory"}, false}, {[]any{"levels", "device", "end_bytes"}, false}, {[]any{"levels", "device", "peak_bytes"}, true}, {[]any{"levels", "pinned", "end_bytes"}, true},
+	} {
+		if got := at(t, v, append([]any{"tracks", 0}, c.path...)...); (got != nil) != c.want {
+			t.Errorf("%v = %v, known %v", c.path, got, c.want)
+		}
+	}
+}
+
 func TestJSONHostile(t *testing.T) {
 	rep := sample.Report(len(sample.Hostile))
 	sample.Hurt(rep)

@@ -117,6 +117,7 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	if len(t.Phases) > 0 {
 		m.head(3, "Phases over steady iterations")
 		markdownTable(m, tables.Phases.Columns(tables.Markdown), tables.AllRows(rep.Report, t, t.Phases), nil)
+		m.para("*(" + wording.Markdown(phrase.Terms(&rep.Collected, t)) + ")*")
 	}
 	if x := t.Inferred; x != nil && len(x.Phases) > 0 {
 		m.head(3, besideHead)

@@ -158,6 +158,7 @@ func (p *printer) phases(rep *findings.Report, t *align.Track) {
 		tab.cols[len(tab.cols)-1].rank = 1
 	}
 	p.table(tab, nil)
+	p.para("  ", "("+phrase.Terms(&rep.Collected, t)+")", dim)
 	switch {
 	case inferred && annotated:
 		p.para("  ", "(phases marked inferred come from the GPU work, not from ranges of the program)", dim)

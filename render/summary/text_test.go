@@ -183,9 +183,9 @@ func TestPeakPhase(t *testing.T) {
 	if got := flat.PeakPhase("device"); got != align.AtStart {
 		t.Errorf("PeakPhase of a flat iteration = %q", got)
 	}
-	it, phase := tr.PeakPlace(&tr.Levels[0])
-	if it == nil || it.Index != 3 || phase != "backward" {
-		t.Errorf("PeakPlace = %v, %q", it, phase)
+	it, by := tr.PeakPlace(&tr.Levels[0])
+	if it == nil || it.Index != 3 || by.Phase != "backward" {
+		t.Errorf("PeakPlace = %v, %q", it, by)
 	}
 	if it, _ := tr.PeakPlace(&align.Level{Kind: "device", PeakAt: 1}); it != nil {
 		t.Errorf("a peak before all iterations is in %q", it.Name)

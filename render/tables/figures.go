@@ -29,6 +29,8 @@ var (
 		{Key: "frees", Head: "frees", Unit: Count, Get: func(u *align.MemoryUse) int64 { return u.Frees }},
 		{Key: "free_bytes", Head: "freed", Unit: Bytes, Get: func(u *align.MemoryUse) int64 { return u.FreeBytes }},
 		{Key: "failed_allocs", Head: "failed allocs", Unit: Count, Needs: knowsAPI, Get: func(u *align.MemoryUse) int64 { return u.FailedAllocs }},
+		{Key: "static_allocs", Head: "of them static", Unit: Count, Get: func(u *align.MemoryUse) int64 { return u.StaticAllocs }},
+		{Key: "static_alloc_bytes", Head: "static", Unit: Bytes, Get: func(u *align.MemoryUse) int64 { return u.StaticAllocBytes }},
 	}
 	GPU = []Figure[align.GPUUse]{
 		{Key: "kernels", Head: "kernels", Unit: Count, Needs: knowsKernels, Get: func(u *align.GPUUse) int64 { return u.Kernels }},

@@ -20,8 +20,8 @@ func levelLines(t *align.Track) []LevelLine {
 	var out []LevelLine
 	for i := range t.Levels {
 		l := &t.Levels[i]
-		it, phase := t.PeakPlace(l)
-		out = append(out, LevelLine{Kind: string(l.Kind), Peak: l.Peak, End: l.End, level: l, peakInside: inside(it, phase)})
+		it, by := t.PeakPlace(l)
+		out = append(out, LevelLine{Kind: string(l.Kind), Peak: l.Peak, End: l.End, level: l, peakInside: inside(it, by.String())})
 	}
 	if p := t.Pool; p != nil {
 		out = append(out, LevelLine{Kind: "pool size", Peak: p.PeakSize, End: p.EndSize}, LevelLine{Kind: "pool used", Peak: p.PeakUsed, End: p.EndUsed})
@@ -44,6 +44,10 @@ type levelRow = Row[LevelLine]
 
 func isLevel(r *levelRow) bool { return r.Item.level != nil }
 
+func isLeast(r *levelRow) bool { return isLevel(r) && r.Item.level.Least() }
+
+func isEnded(r *levelRow) bool { return isLevel(r) && r.Item.level.Ended }
+
 func isPartial(r *levelRow) bool { return isLevel(r) && r.Item.level.Partial }
 
 // levelCount is a figure that levels have and pools have not.
@@ -64,8 +68,9 @@ var levels = slices.Concat(trackColumns[LevelLine](), []Column[*levelRow]{
 	{Key: "kind", Head: "memory traced", Text: func(r *levelRow) string { return r.Item.Kind }},
 	{Key: "in", Head: "in", Has: isLevel, Text: func(r *levelRow) string { return r.Item.peakInside }},
 	{Key: "in_note", Head: "peak in", Has: isLevel, Text: peakedIn},
-	{Key: "peak_bytes", Head: "peak", Unit: Bytes, Least: isPartial, Int: func(r *levelRow) int64 { return r.Item.Peak }},
-	{Key: "end_bytes", Head: "end", Unit: Bytes, Least: isPartial, Int: func(r *levelRow) int64 { return r.Item.End }},
+	{Key: "peak_bytes", Head: "peak", Unit: Bytes, Least: isLeast, Int: func(r *levelRow) int64 { return r.Item.Peak }},
+	{Key: "end_bytes", Head: "end", Unit: Bytes, Least: isPartial, Known: func(r *levelRow) bool { return !isEnded(r) },
+		Int: func(r *levelRow) int64 { return r.Item.End }},
 	{Key: "at_ns", Head: "at", Unit: Time, Has: isLevel, Int: func(r *levelRow) int64 { return r.after(r.Item.level.PeakAt) }},
 	levelCount("peak_at_ns", "", Time, func(l *align.Level) int64 { return l.PeakAt }, knowsMemory),
 	levelCount("baseline_bytes", "baseline", Bytes, func(l *align.Level) int64 { return l.Baseline }, knowsMemory),
@@ -75,10 +80,18 @@ var levels = slices.Concat(trackColumns[LevelLine](), []Column[*levelRow]{
 	levelCount("free_bytes", "", Bytes, func(l *align.Level) int64 { return l.FreeBytes }, knowsMemory),
 	levelCount("unmatched_frees", "", Count, func(l *align.Level) int64 { return l.UnmatchedFrees }, knowsMemory),
 	levelCount("failed_allocs", "failed", Count, func(l *align.Level) int64 { return l.FailedAllocs }, knowsAPI),
+	{Key: "static_allocs", Unit: Count, Int: func(r *levelRow) int64 { return r.Item.level.Static },
+		Known: func(r *levelRow) bool { return knowsMemory(r.collected()) }},
+	{Key: "some_static", Head: "of them static", Unit: Count, Int: func(r *levelRow) int64 { return r.Item.level.Static },
+		Has: func(r *levelRow) bool { return isLevel(r) && r.Item.level.Static > 0 }},
+	levelCount("static_alloc_bytes", "", Bytes, func(l *align.Level) int64 { return l.StaticBytes }, knowsMemory),
 	levelCount("lost_frees", "", Count, func(l *align.Level) int64 { return l.LostFrees }, knowsMemory),
 	{Key: "partial", Unit: Flag, Int: func(r *levelRow) int64 { return one(isPartial(r)) }},
 	{Key: "note", Head: "note", Text: func(r *levelRow) string {
-		if isPartial(r) {
+		switch {
+		case isEnded(r):
+			return "its events ended early: lower bounds"
+		case isPartial(r):
 			return "partial: lower bounds"
 		}
 		return ""
@@ -87,11 +100,11 @@ var levels = slices.Concat(trackColumns[LevelLine](), []Column[*levelRow]{
 
 // Levels has a row for each kind of traced memory, and for the memory pools.
 var Levels = define(levels, Views{
-	Terminal: "kind, peak_bytes, at_ns:4, in:2/22, end_bytes:1, baseline_bytes:7, allocs:5, frees:6, failed_allocs:3",
-	Markdown: "kind, in=Peak in, peak_bytes, end_bytes, allocs, frees, failed_allocs",
+	Terminal: "kind, peak_bytes, at_ns:4, in:2/22, end_bytes:1, baseline_bytes:7, allocs:5, some_static:8, frees:6, failed_allocs:3",
+	Markdown: "kind, in=Peak in, peak_bytes, end_bytes, allocs, some_static, frees, failed_allocs",
 	JSON: "peak_bytes, peak_at_ns, end_bytes, baseline_bytes, allocs, alloc_bytes, frees, free_bytes, unmatched_frees, " +
-		"failed_allocs, lost_frees, partial",
-	Workbook: "pid, device, kind=Kind, peak_bytes, at_ns=Peak at, in_note~, end_bytes, baseline_bytes, allocs, frees, " +
+		"failed_allocs, static_allocs, static_alloc_bytes, lost_frees, partial",
+	Workbook: "pid, device, kind=Kind, peak_bytes, at_ns=Peak at, in_note~, end_bytes, baseline_bytes, allocs, some_static, frees, " +
 		"failed_allocs=Failed allocs, peak_bytes!, end_bytes!, note~",
 })[0]
 

@@ -38,7 +38,7 @@ func Matrix(rep *align.Report) (g Grid, phases int) {
 		for _, path := range paths {
 			cols = append(cols, Column[*Step]{Key: f.head + path, Head: f.head + " " + path, Unit: f.unit, Shade: f.head,
 				Int:   func(s *Step) int64 { return f.get(&s.phaseAt(path).Memory) },
-				Known: func(s *Step) bool { return s.phaseAt(path) != nil }})
+				Known: func(s *Step) bool { p := s.phaseAt(path); return p != nil && !p.Lost.Memory }})
 		}
 	}
 	return IterationGrid(rep, cols), len(paths)

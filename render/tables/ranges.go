@@ -23,6 +23,16 @@ func rangeNote(r *rangeRow) string {
 	return ""
 }
 
+// rangeCollected is what is known of a range.
+func rangeCollected(r *rangeRow) *align.Collected {
+	c := r.collected()
+	if r.Item.Lost != (align.Lost{}) {
+		known := c.Without(r.Item.Lost)
+		c = &known
+	}
+	return c
+}
+
 var ranges = slices.Concat([]Column[*rangeRow]{
 	{Key: "name", Head: "range", Text: func(r *rangeRow) string { return r.Item.Name }},
 	unknown(Column[*rangeRow]{Key: "domain", Text: func(r *rangeRow) string { return r.Item.Domain }}),
@@ -35,7 +45,7 @@ var ranges = slices.Concat([]Column[*rangeRow]{
 	{Key: "open", Unit: Flag, Int: func(r *rangeRow) int64 { return one(r.Item.Open) }},
 	{Key: "contains_iterations", Unit: Count, Int: func(r *rangeRow) int64 { return int64(r.Item.Contains) }},
 	{Key: "note", Text: rangeNote},
-}, useColumns("", "", func(r *rangeRow) *align.Use { return &r.Item.Use }, (*rangeRow).collected))
+}, useColumns("", "", func(r *rangeRow) *align.Use { return &r.Item.Use }, rangeCollected))
 
 // Ranges has a row for each outermost range outside the iterations.
 var Ranges = define(ranges, Views{

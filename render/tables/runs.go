@@ -17,7 +17,7 @@ type Run struct {
 	Track         *align.Track // without its iterations and phases
 	Iterations    int          // how many it has
 	PeakIteration string       // name of the iteration with the device level's peak; empty outside iterations
-	PeakPhase     string       // path of the phase there
+	PeakBy        align.PeakBy // what made it there
 	Findings      []string     // severity and text
 	Warnings      []string
 }
@@ -29,10 +29,10 @@ func (r *Run) peakIn() string {
 	switch {
 	case r.PeakIteration == "":
 		return "outside iterations"
-	case r.PeakPhase == "":
+	case r.PeakBy.Phase == "":
 		return r.PeakIteration
 	}
-	return r.PeakIteration + ", " + r.PeakPhase
+	return r.PeakIteration + ", " + r.PeakBy.String()
 }
 
 // peakOf is the peak of a level beside the device level.
@@ -71,7 +71,7 @@ var runs = slices.Concat(owner, []Column[*Run]{
 	{Key: "iterations", Head: "iterations", Unit: Count, Int: func(r *Run) int64 { return int64(r.Iterations) }},
 	{Key: "peak_in", Head: "peak in", Text: (*Run).peakIn, Known: hasDevice},
 	{Key: "peak_iteration", Text: func(r *Run) string { return r.PeakIteration }},
-	{Key: "peak_phase", Text: func(r *Run) string { return r.PeakPhase }},
+	{Key: "peak_phase", Text: func(r *Run) string { return r.PeakBy.Phase }},
 	{Key: "unmatched_frees", Unit: Count, Int: func(r *Run) int64 { return r.Track.Level(align.LevelDevice).UnmatchedFrees }, Known: hasDevice},
 	{Key: "partial", Unit: Flag, Int: func(r *Run) int64 { return one(hasDevice(r) && r.Track.Level(align.LevelDevice).Partial) }},
 	peakOf("managed_peak_bytes", "managed peak", align.LevelManaged),
@@ -81,12 +81,28 @@ var runs = slices.Concat(owner, []Column[*Run]{
 	{Key: "pool_peak_used_bytes", Unit: Bytes, Int: func(r *Run) int64 { return r.Track.Pool.PeakUsed }, Known: hasPool},
 	{Key: "findings", Head: "findings", Unit: Count, Texts: func(r *Run) []string { return r.Findings }},
 	{Key: "warnings", Head: "warnings", Unit: Count, Texts: func(r *Run) []string { return r.Warnings }},
-}, named(useColumns("", "", func(r *Run) *align.Use { return &r.Track.Total }, (*Run).collected)))
+}, named(totals()))
+
+// totals are the figures of the whole run. Where memory events ended before the program did, its level at the end is
+// unknown.
+func totals() []Column[*Run] {
+	cols := useColumns("", "", func(r *Run) *align.Use { return &r.Track.Total }, (*Run).collected)
+	for i := range cols {
+		if c := &cols[i]; c.Key == "end_bytes" || c.Key == "net_bytes" {
+			known := c.Known
+			c.Known = func(r *Run) bool {
+				l := r.Track.Level(align.LevelDevice)
+				return known(r) && (l == nil || !l.Ended)
+			}
+		}
+	}
+	return cols
+}
 
 // Runs has a row for each track of many reports.
 var Runs = define(runs, Views{
 	BatchWorkbook: "run, rank, pid, process, device, device_name, device_uuid, iterations, iterations_from, peak_bytes, peak_in, end_bytes, " +
-		"start_bytes=Baseline, allocs, alloc_bytes, frees, free_bytes, failed_allocs, kernels, kernel_ns, busy_ns, " +
+		"start_bytes=Baseline, allocs, alloc_bytes, static_allocs, frees, free_bytes, failed_allocs, kernels, kernel_ns, busy_ns, " +
 		"h2d_bytes, d2h_bytes, d2d_bytes, api_alloc_ns, api_free_ns, api_sync_ns, managed_peak_bytes, pinned_peak_bytes, " +
 		"pool_peak_size_bytes, duration_ns, peak_bytes!, end_bytes!, alloc_bytes!, free_bytes!, kernel_ns!, device_total_bytes, " +
 		"nsys_version, findings, warnings, report",

@@ -4,6 +4,7 @@ import (
 	"nsysmem/align"
 	"nsysmem/render/phrase"
 	"slices"
+	"strings"
 )
 
 // A Step is a row that stands for one iteration of a track, or for one of its phases.
@@ -13,9 +14,10 @@ type Step struct {
 	Path      string // of the report
 	Track     *align.Track
 	Iteration *align.Iteration
-	Phase     *align.Phase // nil for the iteration itself
-	Peak      *string      // phase of the iteration's device peak where the phases are not at hand; else nil
+	Phase     *align.Phase  // nil for the iteration itself
+	Peak      *align.PeakBy // what made the iteration's device peak where the phases are not at hand; else nil
 
+	known   align.Collected         // of collected
 	indexed *align.Iteration        // whose phases are in paths
 	paths   map[string]*align.Phase // by path
 
@@ -31,7 +33,23 @@ func (s *Step) use() *align.Use {
 	return &s.Iteration.Use
 }
 
-func (s *Step) collected() *align.Collected { return s.Collected }
+// collected is what is known of the step.
+func (s *Step) collected() *align.Collected {
+	lost := s.Iteration.Lost
+	if s.isPhase() {
+		lost = s.Phase.Lost
+	}
+	if lost == (align.Lost{}) {
+		return s.Collected
+	}
+	s.known = s.Collected.Without(lost)
+	return &s.known
+}
+
+// recorded is what was collected of the whole report.
+func (s *Step) recorded() *align.Collected { return s.Collected }
+
+func (s *Step) knowsMemory() bool { return s.collected().Memory }
 
 func (s *Step) isPhase() bool { return s.Phase != nil }
 
@@ -91,11 +109,11 @@ func (s *Step) phasePath() string {
 	return ""
 }
 
-func (s *Step) peakPhase() string {
+func (s *Step) peakBy() align.PeakBy {
 	if s.Peak != nil {
 		return *s.Peak
 	}
-	return s.Iteration.PeakPhase("device")
+	return s.Iteration.PeakBy(align.LevelDevice)
 }
 
 func one(is bool) int64 {
@@ -131,8 +149,11 @@ var steps = append([]Column[*Step]{
 	{Key: "duration_ns", Head: "time", Unit: Time, Int: (*Step).duration},
 	{Key: "some_graphs", Head: "graphs", Unit: Count, Int: func(s *Step) int64 { return s.use().GPU.Graphs },
 		Has: func(s *Step) bool { return s.Track.Total.GPU.Graphs > 0 }},
-	{Key: "peak_phase", Head: "peak phase", Text: (*Step).peakPhase, Known: func(s *Step) bool { return s.Collected.Memory }},
-	{Key: "peak_after_ns", Head: "peak at", Unit: Time, Known: func(s *Step) bool { return s.Collected.Memory },
+	{Key: "peak_phase", Head: "peak phase", Text: func(s *Step) string { return s.peakBy().Phase }, Known: (*Step).knowsMemory},
+	{Key: "peak_by", Head: "peak phase", Text: func(s *Step) string { return s.peakBy().String() }, Known: (*Step).knowsMemory},
+	{Key: "peak_ties", Head: "peak ties with", Text: func(s *Step) string { return strings.Join(s.peakBy().Ties, ", ") },
+		Known: (*Step).knowsMemory},
+	{Key: "peak_after_ns", Head: "peak at", Unit: Time, Known: (*Step).knowsMemory,
 		Int: func(s *Step) int64 { return s.use().Memory.PeakAt - s.From }},
 }, useColumns("", "", (*Step).use, (*Step).collected)...)
 
@@ -140,34 +161,34 @@ var steps = append([]Column[*Step]{
 const (
 	levelFigures = "start_bytes, end_bytes, net_bytes, peak_bytes, need_bytes"
 	wholeLevel   = "start_bytes!, end_bytes!, net_bytes!, peak_bytes!, need_bytes!"
-	workFigures  = "allocs, alloc_bytes, frees, free_bytes, failed_allocs, kernels, kernel_ns, busy_ns, graphs, graph_ns, " +
+	workFigures  = "allocs, alloc_bytes, static_allocs, frees, free_bytes, failed_allocs, kernels, kernel_ns, busy_ns, graphs, graph_ns, " +
 		"h2d_bytes, d2h_bytes, d2d_bytes, memcpy_ns, api_alloc_ns, api_free_ns, api_sync_ns"
 	allFigures = "start_bytes, end_bytes, net_bytes, peak_bytes, peak_at_ns, need_bytes, " +
 		"allocs, alloc_bytes, frees, free_bytes, failed_allocs, " +
 		"kernels, kernel_ns, busy_ns, graphs, graph_ns, copies, h2d_bytes, d2h_bytes, d2d_bytes, memcpy_ns, " +
-		"memsets, memset_bytes, memset_ns, api_calls, api_alloc_ns, api_free_ns, api_sync_ns"
+		"memsets, memset_bytes, memset_ns, api_calls, api_alloc_ns, api_free_ns, api_sync_ns, static_allocs, static_alloc_bytes"
 	parquetFigures = "start_bytes, end_bytes, net_bytes, peak_bytes, peak_at_ns, need_bytes, " +
 		"allocs, alloc_bytes, frees, free_bytes, failed_allocs, " +
 		workInParquet
 	workInParquet = "kernels, kernel_ns, busy_ns, graphs, graph_ns, h2d_bytes, d2h_bytes, d2d_bytes, memcpy_ns, memset_bytes, " +
-		"api_alloc_ns, api_free_ns, api_sync_ns, api_calls, copies"
+		"api_alloc_ns, api_free_ns, api_sync_ns, api_calls, copies, static_allocs, static_alloc_bytes"
 )
 
 // Iterations has a row for each iteration, PhaseRows one for each phase of each iteration.
 var (
 	stepTables = define(steps, Views{
 		Terminal: "iteration=#, iteration_name:12/10, start_bytes:3, end_bytes:2, net_bytes:7, peak_bytes, need_bytes:4, " +
-			"peak_phase:6/10, duration_ns:11, kernels:10, kernel_ns:8, some_graphs:5, flags:1=",
-		Markdown: "iteration_name=Iteration, peak_phase, start_bytes, end_bytes, net_bytes, peak_bytes, need_bytes, duration_ns, " +
+			"peak_by:6/10, duration_ns:11, kernels:10, kernel_ns:8, some_graphs:5, flags:1=",
+		Markdown: "iteration_name=Iteration, peak_by, start_bytes, end_bytes, net_bytes, peak_bytes, need_bytes, duration_ns, " +
 			"kernels, kernel_ns, flags=Note",
 		CSV: "report, pid, process, device, device_name, iteration, iteration_name, warmup, truncated, path, depth, calls, from, " +
 			"start_ns, end_ns, duration_ns, " + allFigures,
-		JSON: "iteration=index, iteration_name=name, start_ns, end_ns, duration_ns, warmup, truncated, " + allFigures,
-		Workbook: "pid, device, iteration, iteration_name, flags, from, peak_phase, " + levelFigures +
+		JSON: "iteration=index, iteration_name=name, start_ns, end_ns, duration_ns, warmup, truncated, peak_phase, " + allFigures,
+		Workbook: "pid, device, iteration, iteration_name, flags, from, peak_phase, peak_ties, " + levelFigures +
 			", at_ns, duration_ns, peak_after_ns, " + workFigures + ", " + wholeLevel,
-		BatchWorkbook: "iteration, iteration_name, flags, peak_phase, " + levelFigures + ", duration_ns, allocs, frees, failed_allocs, " +
+		BatchWorkbook: "iteration, iteration_name, flags, peak_phase, peak_ties, " + levelFigures + ", duration_ns, allocs, static_allocs, frees, failed_allocs, " +
 			"kernels, kernel_ns, busy_ns, api_alloc_ns, api_sync_ns, peak_bytes!, net_bytes!",
-		Parquet: "iteration, iteration_name=name, start_ns, end_ns, warmup, truncated, peak_phase, " + parquetFigures,
+		Parquet: "iteration, iteration_name=name, start_ns, end_ns, warmup, truncated, peak_phase, peak_ties, " + parquetFigures,
 	}, Views{
 		JSON: "path, name, depth, calls, annotated=from, start_ns, end_ns, duration_ns, " + allFigures,
 		Workbook: "pid, device, iteration, path, depth, from, calls, at_ns, duration_ns, " + levelFigures + ", " +
@@ -182,18 +203,22 @@ var (
 
 // LevelColumns are the figures of a level beside the device level, such as "managed", with a prefix before their keys.
 func LevelColumns(kind align.LevelKind, prefix string) []Column[*Step] {
-	p := part[*Step, align.MemoryUse]{key: prefix, collected: (*Step).collected, needs: knowsMemory,
+	collected := (*Step).collected
+	if kind.FromSnapshot() { // whatever became of the trace
+		collected = (*Step).recorded
+	}
+	p := part[*Step, align.MemoryUse]{key: prefix, collected: collected, needs: knowsMemory,
 		use: func(s *Step) *align.MemoryUse { return s.use().Level(kind) }}
 	return headed(p.columns(Memory))
 }
 
 // gapColumns are what lies between the levels allocated, reserved and traced at the end of a step.
 var gapColumns = []Column[*Step]{
-	gapColumn("unused_end_bytes", "unused cache at end", func(unused, _ int64) int64 { return unused }),
-	gapColumn("outside_end_bytes", "outside PyTorch at end", func(_, outside int64) int64 { return outside }),
+	gapColumn("unused_end_bytes", "unused cache at end", func(unused, _ int64) int64 { return unused }, (*Step).recorded),
+	gapColumn("outside_end_bytes", "outside PyTorch at end", func(_, outside int64) int64 { return outside }, (*Step).collected),
 }
 
-func gapColumn(key, head string, of func(unused, outside int64) int64) Column[*Step] {
+func gapColumn(key, head string, of func(unused, outside int64) int64, collected func(*Step) *align.Collected) Column[*Step] {
 	return Column[*Step]{Key: key, Head: head, Unit: Bytes, Over: "end gaps",
 		Int: func(s *Step) int64 {
 			unused, outside, _ := s.use().Gaps()
@@ -201,7 +226,7 @@ func gapColumn(key, head string, of func(unused, outside int64) int64) Column[*S
 		},
 		Known: func(s *Step) bool {
 			_, _, ok := s.use().Gaps()
-			return ok
+			return ok && collected(s).Memory
 		}}
 }
 

@@ -15,8 +15,8 @@ var tensorLevels = [...]struct {
 }{{align.LevelAllocated, "allocated"}, {align.LevelReserved, "reserved"}, {align.LevelDevice, "traced"}}
 
 // threeLevels are some figures of the three levels, as columns of rows that have an align.Use. The keys begin with the
-// level's word and of.
-func threeLevels[R any](of string, use func(R) *align.Use, collected func(R) *align.Collected, figures ...string) []Column[R] {
+// level's word and of. What is known of the traced level may be less than of the snapshot's.
+func threeLevels[R any](of string, use func(R) *align.Use, collected, traced func(R) *align.Collected, figures ...string) []Column[R] {
 	var out []Column[R]
 	some := slices.DeleteFunc(slices.Clone(Memory), func(f Figure[align.MemoryUse]) bool { return !slices.Contains(figures, f.Key) })
 	for _, l := range tensorLevels {
@@ -24,7 +24,11 @@ func threeLevels[R any](of string, use func(R) *align.Use, collected func(R) *al
 		if of != "" {
 			key += of + "."
 		}
-		level := part[R, align.MemoryUse]{key: key, of: of, collected: collected, needs: knowsMemory,
+		known := collected
+		if l.kind == align.LevelDevice {
+			known = traced
+		}
+		level := part[R, align.MemoryUse]{key: key, of: of, collected: known, needs: knowsMemory,
 			use: func(r R) *align.MemoryUse { return use(r).Level(l.kind) }}
 		for _, c := range level.columns(some) {
 			c.Head, c.Over = l.word+" "+c.Head, l.word
@@ -48,10 +52,10 @@ func eachLevel(keys string) string {
 // leveledSteps is the catalogue of the iterations and phases of tracks that have the three levels.
 var leveledSteps = slices.Concat(
 	columnsOf(steps, "pid", "device", "iteration", "iteration_name", "flags", "from", "path", "depth", "calls"),
-	threeLevels("", (*Step).use, (*Step).collected, "start_bytes", "end_bytes", "net_bytes", "peak_bytes", "need_bytes"),
+	threeLevels("", (*Step).use, (*Step).recorded, (*Step).collected, "start_bytes", "end_bytes", "net_bytes", "peak_bytes", "need_bytes"),
 	gapColumns,
 	[]Column[*Step]{
-		{Key: "allocated_peak_phase", Head: "allocated peaks in", Text: func(s *Step) string { return s.Iteration.PeakPhase("allocated") }},
+		{Key: "allocated_peak_phase", Head: "allocated peaks in", Text: func(s *Step) string { return s.Iteration.PeakBy(align.LevelAllocated).String() }},
 	})
 
 // allLevels is what the sheets show of the three levels and of the gaps between them.
@@ -121,8 +125,8 @@ var TensorPhases = define(slices.Concat(
 			return ""
 		}},
 	},
-	threeLevels("median", medianUse, (*phaseRow).collected, "start_bytes", "end_bytes", "net_bytes", "need_bytes"),
-	threeLevels("max", maxUse, (*phaseRow).collected, "peak_bytes", "need_bytes"),
+	threeLevels("median", medianUse, (*phaseRow).collected, (*phaseRow).collected, "start_bytes", "end_bytes", "net_bytes", "need_bytes"),
+	threeLevels("max", maxUse, (*phaseRow).collected, (*phaseRow).collected, "peak_bytes", "need_bytes"),
 ), Views{
 	Terminal: "indented:0/12, allocated.max.peak_bytes=peak, allocated.max.need_bytes:1=need, allocated.median.net_bytes:6=net (median), " +
 		"reserved.max.peak_bytes:2=peak, reserved.max.need_bytes:4=need, traced.max.peak_bytes:3=peak, traced.max.need_bytes:5=need, note:1",

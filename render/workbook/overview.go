@@ -242,6 +242,11 @@ func (o *overview) tracks(rep *findings.Report) {
 	for _, t := range rep.Tracks {
 		o.fact(fmt.Sprintf("Process %d", t.PID), "iterations: "+phrase.IterationsFrom(t))
 	}
+	o.fact("Median", phrase.Median)
+	if rep.Collected.Kernels {
+		o.fact("Kernel time", phrase.KernelTime)
+		o.fact("GPU busy", phrase.Busy)
+	}
 	o.table("Tracks", table{}.of(tables.TrackGrid(rep.Report)))
 }
 
