@@ -99,7 +99,7 @@ func (as *assembler) track(t *trackUse, first bool) *Track {
 	if first {
 		as.failed(t, out)
 	}
-	if k := t.kernels; k != nil && k.aside > 0 && len(out.Iterations) > 0 {
+	if k := t.kernels; k != nil && k.aside > 0 && len(out.Iterations) > 0 && opts.Threads != ThreadsThrough {
 		as.doubts = append(as.doubts, Warning{Code: Aside, PID: out.PID, Device: out.Device, Count: k.aside})
 	}
 	out.Theory = theory.Of(opts.Params, opts.DType, opts.Optimizer)

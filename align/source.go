@@ -56,22 +56,6 @@ func collected(db *nsysdb.DB) Collected {
 	}
 }
 
-// replay works out what a device of the snapshot's trace comes to, once. Its callers come one after the other.
-func (s *source) replay(device int) (*torchmem.Replay, error) {
-	if r := s.replays[device]; r != nil {
-		return r, nil
-	}
-	r, err := s.opts.Snapshot.Replay(device)
-	if err != nil {
-		return nil, err
-	}
-	if s.replays == nil {
-		s.replays = make(map[int]*torchmem.Replay)
-	}
-	s.replays[device] = r
-	return r, nil
-}
-
 // believe corrects what was collected by what the calls show. A launch that succeeds makes the GPU work, and an allocation
 // of device memory leaves an event; where there is none at all, the profiler could not trace the GPU, whatever its settings
 // say. Of processes of which nothing is known it says nothing.
@@ -87,6 +71,22 @@ func (s *source) believe(c *calls) {
 	if s.collected.Memory && s.db.Rows(nsysdb.MemoryUsage) == 0 && allocs > 0 {
 		s.collected.Memory, s.collected.Allocs = false, allocs
 	}
+}
+
+// replay works out what a device of the snapshot's trace comes to, once. Its callers come one after the other.
+func (s *source) replay(device int) (*torchmem.Replay, error) {
+	if r := s.replays[device]; r != nil {
+		return r, nil
+	}
+	r, err := s.opts.Snapshot.Replay(device)
+	if err != nil {
+		return nil, err
+	}
+	if s.replays == nil {
+		s.replays = make(map[int]*torchmem.Replay)
+	}
+	s.replays[device] = r
+	return r, nil
 }
 
 // wantsBlocks says that the options ask for blocks: for themselves, or as tensors.

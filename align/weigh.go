@@ -115,6 +115,11 @@ func refuse(cs []*candidate) (best float64) {
 	return best
 }
 
+// executes says that the ranges are executions of a compiled function that is named for a round. What it is held against are
+// launches by the thousand of kernels that XLA's compiler tries, also between the first executions; its own are few, for
+// XLA launches graphs.
+func (c *candidate) executes() bool { return c.module && c.word != "" }
+
 // weigh marks what holds too little of the GPU work or lies inside a pass, and parts the rest by what speaks for it:
 // rounds by name, rounds by name that the GPU work must confirm, and others, which it must confirm too.
 func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
@@ -123,7 +128,7 @@ func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
 		case c.why != "":
 		case c.share < best*leastShare || best > 0 && c.launches == 0:
 			c.why = "holds little of the GPU work"
-		case c.cover < leastCover:
+		case c.cover < leastCover && !c.executes():
 			c.why = fmt.Sprintf("holds only %.0f %% of the launches between its first and its last range", 100*c.cover)
 		case c.place.phase != "":
 			c.why = fmt.Sprintf("lies inside %q, which is a pass", c.place.phase)
@@ -131,7 +136,7 @@ func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
 			switch {
 			case c.word == "epoch":
 				c.doubt = "an epoch may hold many steps"
-			case best > 0 && c.main < mainShare:
+			case best > 0 && c.main < mainShare && !c.executes():
 				c.doubt = "most of the GPU work lies elsewhere"
 			default:
 				ranks[0] = append(ranks[0], c)
