@@ -2,11 +2,13 @@ package align
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"nsysmem/align/period"
 	"nsysmem/internal/fixture"
 	"nsysmem/torchmem"
 )
@@ -169,5 +171,34 @@ func TestInferredNotBeside(t *testing.T) {
 		if tr.Inferred != nil {
 			t.Errorf("%d inferred iterations are compared", len(tr.Inferred.Iterations))
 		}
+	}
+}
+
+// TestInferredMemoryLost: where memory events had ended, the driver's levels over an inferred phase are unknown and not told;
+// those of a snapshot are.
+func TestInferredMemoryLost(t *testing.T) {
+	t.Parallel()
+	its := []period.Iteration{
+		{Phases: []period.Phase{{Name: "forward", Start: 10, End: 20}}},
+		{Phases: []period.Phase{{Name: "forward", Start: 30, End: 40}}},
+	}
+	sweeps := make(map[LevelKind]*levelSweep)
+	for _, kind := range []LevelKind{LevelDevice, LevelAllocated} {
+		r := &rows{inferred: []*procRows{rowsOfInferred(its)}}
+		l := newLevelSweep(kind, r, &process{}, nil, 0)
+		l.change(12, 512)
+		l.change(35, 1024)
+		l.finish()
+		sweeps[kind] = l
+	}
+	tr := &Track{Iterations: make([]Iteration, 2), Inferred: &Inferred{Iterations: []InferredIteration{{Place: 0}, {Place: 1}}}}
+	tr.Iterations[1].Lost.Memory = true
+	tr.compareMemory(sweeps)
+	got := ""
+	for _, m := range tr.Inferred.Memory {
+		got += fmt.Sprint(m.Inferred, " ", m.Level, " ", m.Found.Net, " ", m.Found.Peak, "; ")
+	}
+	if want := "0 device 512 512; 0 allocated 512 512; 1 allocated 1024 1536; "; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

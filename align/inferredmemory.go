@@ -103,6 +103,9 @@ func (t *Track) compareMemory(sweeps map[LevelKind]*levelSweep) {
 			m := PhaseMemory{Inferred: int(list[i].iter), Path: list[i].path, Level: kind, Found: amounts(&use[i])}
 			m.Iteration = x.Iterations[m.Inferred].Place
 			if it := t.IterationAt(m.Iteration); it != nil {
+				if it.lostMemory(m.Path) && !kind.FromSnapshot() {
+					continue // what was not recorded is not 0
+				}
 				m.Annotated = it.amounts(m.Path, kind)
 				median.add(&m, it.Steady())
 			}
@@ -115,6 +118,17 @@ func (t *Track) compareMemory(sweeps map[LevelKind]*levelSweep) {
 
 func amounts(m *MemoryUse) Amounts {
 	return Amounts{Start: m.Start, End: m.End, Net: m.Net, Peak: m.Peak, PeakAt: m.PeakAt, Need: m.Need}
+}
+
+// lostMemory says that the recording of memory events had ended before the top-level phase at a path did, or the iteration
+// where it has none.
+func (it *Iteration) lostMemory(path string) bool {
+	for i := range it.Phases {
+		if it.Phases[i].Path == path {
+			return it.Phases[i].Lost.Memory
+		}
+	}
+	return it.Lost.Memory
 }
 
 // amounts are those of a level over an annotated top-level phase; nil where the iteration has none.
