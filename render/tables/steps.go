@@ -209,7 +209,7 @@ func LevelColumns(kind align.LevelKind, prefix string) []Column[*Step] {
 	}
 	p := part[*Step, align.MemoryUse]{key: prefix, collected: collected, needs: knowsMemory,
 		use: func(s *Step) *align.MemoryUse { return s.use().Level(kind) }}
-	return headed(p.columns(Memory))
+	return headed(p.columns(LevelFigures(kind)))
 }
 
 // gapColumns are what lies between the levels allocated, reserved and traced at the end of a step.
