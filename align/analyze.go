@@ -37,6 +37,7 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 	}
 	src.believe(aligned.calls)
 	rows := makeRows(src, aligned)
+	rows.inferred = inferredRows(src, aligned)
 	uses, err := readUses(ctx, src, aligned, rows, places)
 	if err != nil {
 		return nil, err

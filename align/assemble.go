@@ -93,12 +93,13 @@ func (as *assembler) track(t *trackUse, first bool) *Track {
 	out.Phases = phaseStats(out)
 	if opts.Infer == InferAlways {
 		out.Inferred = compareInferred(as.src, as.aligned, as.rows, p)
+		out.compareMemory(as.snapshot.levels(t))
 	}
 	out.Ranges = as.ranges(p, uses)
 	if first {
 		as.failed(t, out)
 	}
-	if k := t.kernels; k != nil && k.aside > 0 && len(out.Iterations) > 0 {
+	if k := t.kernels; k != nil && k.aside > 0 && len(out.Iterations) > 0 && opts.Threads != ThreadsThrough {
 		as.doubts = append(as.doubts, Warning{Code: Aside, PID: out.PID, Device: out.Device, Count: k.aside})
 	}
 	out.Theory = theory.Of(opts.Params, opts.DType, opts.Optimizer)

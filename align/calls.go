@@ -13,6 +13,7 @@ import (
 type calls struct {
 	use      []APIUse              // by span, then by process.index for calls without one
 	launches []int64               // calls that launch work, likewise
+	detailed []int64               // by span of a lead: those of ranges of other threads that are details of it; nil for none
 	launched []int64               // those of a whole process, by process.index
 	paces    []*pace               // the same over time; nil for a process without ranges or launches
 	proofs   []callProof           // as use
@@ -104,6 +105,7 @@ type callPart struct {
 	use      []APIUse
 	launches []int64
 	proofs   []callProof
+	detailed []int64 // as in calls
 	failed   []failedCall
 	stats    map[callKey]*CallStat
 	time     stretch
@@ -179,6 +181,9 @@ func (p *callPart) add(b *nsysdb.Batch) {
 		case classOther:
 		case classLaunch, classLaunchGraph:
 			p.launches[slot]++
+			if at.way() == wayThrough && int(t.under) != slot {
+				p.detail(t.under)
+			}
 			if t.pace != nil {
 				t.pace.add(start[i], class)
 			}
@@ -206,6 +211,14 @@ func (p *callPart) launch(slot int, class callClass, ret int64) {
 	default:
 		p.proofs[slot].graphs++
 	}
+}
+
+// detail counts a launch in a range that is a detail of one of the lead.
+func (p *callPart) detail(lead int32) {
+	if p.detailed == nil {
+		p.detailed = make([]int64, p.spans)
+	}
+	p.detailed[lead]++
 }
 
 // memory takes in a call that is to allocate or to free.
@@ -286,7 +299,7 @@ func (p *callPart) class(name int64) callClass {
 func addParts(src *source, r *ranges, parts []*callPart) (*calls, *places) {
 	procs := src.processes.all()
 	n := len(procs)
-	c := &calls{use: parts[0].use, launches: parts[0].launches, launched: make([]int64, n),
+	c := &calls{use: parts[0].use, launches: parts[0].launches, detailed: parts[0].detailed, launched: make([]int64, n),
 		proofs: parts[0].proofs, last: slices.Repeat([]int64{-maxTime}, n),
 		vmm: make([]int64, n), paces: make([]*pace, n), failedAt: make([][]int64, n), names: make([][]map[int64]int32, n), stats: parts[0].stats}
 	at := &places{byProc: make([][]*corrMap, n)}
@@ -339,6 +352,14 @@ func (c *calls) addSums(w *callPart) {
 		c.launches[i] += w.launches[i]
 		c.proofs[i].add(&w.proofs[i])
 	}
+	switch {
+	case c.detailed == nil:
+		c.detailed = w.detailed
+	case w.detailed != nil:
+		for i, n := range w.detailed {
+			c.detailed[i] += n
+		}
+	}
 	for key, s := range w.stats {
 		entry(c.stats, key).add(s)
 	}
@@ -347,10 +368,13 @@ func (c *calls) addSums(w *callPart) {
 // outside is what a process's calls without a range come to.
 func (c *calls) outside(r *ranges, p *process) *APIUse { return &c.use[len(r.spans)+int(p.index)] }
 
-// launchesWithin are the launches within each span, those of the spans inside it too, by their parents. A span that
-// overlaps another without lying inside it does not count for it.
+// launchesWithin are the launches within each span, those of its details and of the spans inside it too, by their parents.
+// A span that overlaps another without lying inside it does not count for it.
 func (c *calls) launchesWithin(r *ranges, parents []int32) []int64 {
 	within := slices.Clone(c.launches[:len(r.spans)])
+	for i, n := range c.detailed {
+		within[i] += n
+	}
 	for _, t := range r.threads {
 		for _, id := range slices.Backward(t.ranges) {
 			if k := parents[id]; k >= 0 {

@@ -13,6 +13,7 @@ type family struct {
 	members  []int32 // spans, in time order, without those nested in another member
 	word     string  // the iteration word in its name, in lower case; empty for none
 	operator bool
+	module   bool // executions of a function that XLA compiled
 	overlaps bool // members overlap without nesting
 	nested   int  // members left out because they lie inside another
 }
@@ -38,7 +39,7 @@ func families(r *ranges, p *process) []*family {
 			k := key{t, s.domain, pat}
 			f := byKey[k]
 			if f == nil {
-				f = &family{thread: t, pattern: pat, operator: s.operator}
+				f = &family{thread: t, pattern: pat, operator: s.operator, module: s.library && !s.operator}
 				if m := iterationWord.FindStringSubmatch(pat); m != nil && !phaseWord.MatchString(pat) {
 					f.word = strings.ToLower(m[1])
 				}

@@ -30,7 +30,8 @@ type inferences struct {
 //
 //  1. The operations of those processes are read and joined to their launches.
 //  2. Each process's are searched for what repeats.
-//  3. What is found is put among the ranges: iterations where there are none, phases where iterations have none.
+//  3. What is found is cut where memory is taken: see period.Result.CutByMemory.
+//  4. It is put among the ranges: iterations where there are none, phases where iterations have none.
 func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, picks []picked) (*inferences, error) {
 	out := &inferences{ranges: r, leads: leads, byProc: make(map[*process]inference)}
 	procs := src.processes.all()[:len(picks)]
@@ -51,10 +52,14 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 	if err != nil {
 		return nil, err
 	}
+	found, err := search(ctx, src, want, ops, r.time.with(c.time))
+	if err != nil {
+		return nil, err
+	}
 	b := newInferrer(src, r, leads)
 	for i, p := range procs {
 		if want[p] {
-			out.byProc[p] = b.process(p, ops[p], picks[i].chosen)
+			out.byProc[p] = b.process(p, ops[p], found[p], picks[i].chosen)
 		}
 	}
 	if len(b.ranges.spans) > len(r.spans) {
@@ -87,13 +92,40 @@ func newInferrer(src *source, r *ranges, leads []lead) *inferrer {
 	return b
 }
 
-// process searches the operations of a process, nil where there were too many, and adds what the process lacks.
-func (b *inferrer) process(p *process, list *opList, chosen *candidate) inference {
-	out := inference{result: period.Result{
-		Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}}
-	if list != nil {
-		out.result = period.Find(list.ops, list.begins())
+// search searches the operations of some processes, nil where there were too many, and cuts what it finds where memory is
+// taken. program is the time of ranges and calls.
+func search(ctx context.Context, src *source, want map[*process]bool, ops map[*process]*opList, program stretch) (map[*process]period.Result, error) {
+	out := make(map[*process]period.Result)
+	cuts := make(map[*process]bool)
+	for p := range want {
+		list := ops[p]
+		if list == nil {
+			out[p] = period.Result{Why: fmt.Sprintf("more than %d GPU operations, too many to search for a period", maxOps)}
+			continue
+		}
+		r := period.Find(list.ops, list.begins())
+		if out[p] = r; len(r.Iterations) > 0 {
+			cuts[p] = true
+		}
 	}
+	if len(cuts) == 0 {
+		return out, nil
+	}
+	memory, err := readMemoryTimes(ctx, src, cuts, program)
+	if err != nil {
+		return nil, err
+	}
+	for p := range cuts {
+		r := out[p]
+		r.CutByMemory(ops[p].ops, memory[p])
+		out[p] = r
+	}
+	return out, nil
+}
+
+// process adds what a process lacks, of what was found in its operations.
+func (b *inferrer) process(p *process, list *opList, found period.Result, chosen *candidate) inference {
+	out := inference{result: found}
 	if chosen != nil && b.src.iteration == nil {
 		out.stands = b.confirm(chosen, list, &out.result)
 		if out.stands.dropped != "" {

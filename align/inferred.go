@@ -18,6 +18,9 @@ type Inferred struct {
 	Boundaries int   // inferred iterations that begin after the last launch of one annotated iteration and not after the first launch of the next
 	Kernels    int64 // kernels launched inside annotated iterations and their phases; 0 where no phases are inferred
 	Agree      int64 // of those, the ones whose inferred phase has the name of the annotated top-level phase
+
+	Memory []PhaseMemory // of each inferred phase on each level, in time order; nil where no memory was collected
+	Phases []PhaseMedian // the same over steady iterations, by level and then in order of appearance
 }
 
 // InferredIteration is one iteration found in the GPU work.
@@ -25,6 +28,7 @@ type InferredIteration struct {
 	Start     int64 // ns
 	End       int64 // ns
 	Truncated bool
+	Place     int // of the annotated iteration in which it launches first; -1 for none
 	Phases    []InferredPhase
 }
 
@@ -45,8 +49,8 @@ type InferredPhase struct {
 //  3. An inferred iteration begins well where its first operation belongs to another annotated iteration than the one
 //     launched before it.
 func compareInferred(src *source, a *alignment, r *rows, p *process) *Inferred {
-	its := iterationsOf(a.iterations, p)
-	if its.searched.ops == nil || len(its.members) == 0 || its.from.Inferred() {
+	its, ok := a.comparable(p)
+	if !ok {
 		return nil
 	}
 	found, list := its.searched.result, its.searched.ops
@@ -68,12 +72,19 @@ func compareInferred(src *source, a *alignment, r *rows, p *process) *Inferred {
 			out.Agree += int64(list.kernels[i])
 		}
 	}
-	for _, it := range found.Iterations {
+	for k, it := range found.Iterations {
+		out.Iterations[k].Place = iterOf[it.First]
 		if it.First == 0 || iterOf[it.First] >= 0 && iterOf[it.First-1] != iterOf[it.First] {
 			out.Boundaries++
 		}
 	}
 	return out
+}
+
+// comparable are the iterations of a process where annotated and inferred ones are to be compared.
+func (a *alignment) comparable(p *process) (its iterations, ok bool) {
+	its = iterationsOf(a.iterations, p)
+	return its, its.searched.ops != nil && len(its.members) > 0 && !its.from.Inferred()
 }
 
 // phases fills the inferred iterations, and gives each operation the phase that it lies in; empty for none.

@@ -24,7 +24,7 @@ func joinSnapshot(src *source, a *alignment, r *rows, u *uses) (snapshot, error)
 	out := make(snapshot)
 	var why []string
 	for _, d := range src.opts.Snapshot.Devices() {
-		replay, err := src.opts.Snapshot.Replay(d)
+		replay, err := src.replay(d)
 		if err != nil {
 			return nil, fmt.Errorf("align: snapshot %q: %w", src.opts.SnapshotName, err)
 		}
@@ -53,9 +53,13 @@ func joinSnapshot(src *source, a *alignment, r *rows, u *uses) (snapshot, error)
 
 // reportTime is when the report was recorded, going by its memory events, ranges and calls.
 func reportTime(src *source, a *alignment, u *uses) tensor.ReportTime {
-	out := tensor.ReportTime{UTC: src.db.Meta().StartUTC, First: u.memoryTime.first, Last: max(u.memoryTime.last, a.time.last)}
-	if a.time.any {
-		out.First = min(out.First, a.time.first)
+	return tensorTime(src, u.memoryTime, a.time)
+}
+
+func tensorTime(src *source, memory, program stretch) tensor.ReportTime {
+	out := tensor.ReportTime{UTC: src.db.Meta().StartUTC, First: memory.first, Last: max(memory.last, program.last)}
+	if program.any {
+		out.First = min(out.First, program.first)
 	}
 	return out
 }

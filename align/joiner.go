@@ -2,9 +2,10 @@ package align
 
 // Ways in which an event came to its range, as the low bits of a place.
 const (
-	wayNone  = 0
-	waySame  = 1 // on its own thread
-	wayOther = 2 // on the thread that carries the iterations
+	wayNone    = 0
+	waySame    = 1 // on its own thread
+	wayOther   = 2 // on the thread that carries the iterations
+	wayThrough = 3 // likewise, through a library's range on its own thread; the range of the place is on either thread
 )
 
 // A place is where an event belongs: its range and the way it came there.
@@ -81,20 +82,21 @@ type joinedThread struct {
 	main    cursor // those of the lead
 	isMain  bool   // it is the lead
 	helper  bool
-	infers  bool // lead.inferred
-	through bool // Options.Through
+	infers  bool  // lead.inferred
+	through bool  // ThreadsThrough
+	under   int32 // the lead's range at the last moment that was placed by wayThrough
 }
 
 func (j *joiner) thread(tid int64) joinedThread {
 	p := j.src.processes.of(tid)
 	lead := at(j.leads, p)
 	t := joinedThread{tid: tid, proc: p, spans: j.ranges.spans, helper: helperThread.MatchString(j.src.threadNames[tid]),
-		infers: lead.inferred, through: j.src.opts.Through}
+		infers: lead.inferred, through: j.src.opts.Threads == ThreadsThrough}
 	if own := j.ranges.thread(p, tid); own != nil {
 		t.own = newCursor(own.segs)
 		t.isMain = own == lead.thread
 	}
-	if t.isMain && t.infers || !t.isMain && !j.src.opts.SameThread {
+	if t.isMain && t.infers || !t.isMain && j.src.opts.Threads != ThreadsSame {
 		t.main = newCursor(lead.segs)
 	}
 	return t
@@ -114,13 +116,15 @@ func (j *joiner) known(tid int64) *joinedThread {
 
 // place joins a moment of a thread to a range.
 //
-//  1. The innermost range open on the thread itself. With Options.Through, an operator's or library's range on a thread
-//     that does not carry the iterations gives way to what the lead is in, so that a phase holds all the work of its
-//     backward thread.
+//  1. The innermost range open on the thread itself. On a thread that does not carry the iterations, a framework's or
+//     library's own range is looked through, so that a phase holds all the work of its backward thread: the work belongs to
+//     what the lead is in at the time.
 //  2. Else the innermost range open on the lead of the process, unless the thread is a helper.
 //  3. Else none.
 //
-// Where phases are inferred, they lie on the lead as ranges would, and operators' ranges give way to them there too.
+// A library's range that lies whole in the one that it gives way to stays the place, as a detail below that one; rowBuilder
+// puts it there. Where phases are inferred, they lie on the lead as ranges would, operators' ranges give way to them there
+// too, and none is a detail.
 func (t *joinedThread) place(time int64) place {
 	own := t.own.at(time)
 	if t.isMain {
@@ -131,16 +135,28 @@ func (t *joinedThread) place(time int64) place {
 		}
 		return placeOf(own, waySame)
 	}
-	if own >= 0 && (!(t.through || t.infers) || t.helper || !t.spans[own].operator) {
+	if own >= 0 && (!(t.through || t.infers) || t.helper || !t.spans[own].loose) {
 		return placeOf(own, waySame)
 	}
 	if !t.helper {
 		if m := t.main.at(time); m >= 0 {
-			if own >= 0 && !t.through {
-				return placeOf(m, waySame)
-			}
-			return placeOf(m, wayOther)
+			return t.lookThrough(own, m)
 		}
 	}
 	return placeOf(own, waySame)
+}
+
+// lookThrough places what belongs to a range of the lead. Own is the range that gives way to it, -1 for none.
+func (t *joinedThread) lookThrough(own, m int32) place {
+	switch {
+	case own < 0:
+		return placeOf(m, wayOther)
+	case !t.through:
+		return placeOf(m, waySame)
+	}
+	t.under = m
+	if !t.infers && t.spans[m].holds(&t.spans[own]) {
+		m = own
+	}
+	return placeOf(m, wayThrough)
 }

@@ -15,7 +15,7 @@ type kernelSum struct {
 	use     []kernelUse // by row, inclusive
 	total   kernelUse
 	attr    Attribution
-	aside   int64                   // kernels in operators' and libraries' ranges of other threads than the lead
+	aside   int64                   // kernels in frameworks' and libraries' ranges of other threads, which ThreadsThrough looks through
 	kernels map[statKey]*KernelStat // without path and name; nil unless Options.Kernels
 	last    int64                   // ns; start of the last one, to see whether they are in order
 }
@@ -154,12 +154,15 @@ func (k *kernelCounter) attribute(g *kernelSum, at place, launched bool) {
 	switch {
 	case !launched:
 		g.attr.NoLaunch++
+	case at.way() == wayThrough:
+		g.attr.OtherThread++
+		g.attr.Through++
 	case at.way() == wayOther:
 		g.attr.OtherThread++
 	case at.way() == waySame:
 		g.attr.SameThread++
 		s := &k.a.ranges.spans[at.span()]
-		if !s.operator {
+		if !s.loose {
 			return
 		}
 		lead := k.a.lead(g.proc)

@@ -61,7 +61,9 @@ func (b *rowBuilder) insideIteration(w *walk, id int32) openRange {
 	if h := w.holder(s.start, end); h != nil && b.out.list[h.row].iter == w.iter {
 		parent = h.row
 	}
-	return openRange{end: end, row: b.phase(parent, w.iter, id, s.start, end)}
+	row := b.phase(parent, w.iter, id, s.start, end)
+	b.details(row, w.iter, b.held[id], end)
+	return openRange{end: end, row: row}
 }
 
 func (b *rowBuilder) outsideIterations(w *walk, id int32) int32 {

@@ -76,11 +76,20 @@ type levelSweep struct {
 	peakN   int64      // number of changes with which the peak was reached
 	out     Level
 	vmm     bool // has memory that was mapped rather than allocated
+
+	beside *levelSweep // the same level past inferred rows, to be compared; nil for none
 }
 
 // newLevelSweep begins at a time with level 0. The level just before each of marks is kept.
 func newLevelSweep(kind LevelKind, r *rows, proc *process, marks []int64, start int64) *levelSweep {
-	p := r.proc(proc)
+	s := newSweep(kind, r, r.proc(proc), marks, start)
+	if p := at(r.inferred, proc); p != nil {
+		s.beside = newSweep(kind, r, p, nil, start)
+	}
+	return s
+}
+
+func newSweep(kind LevelKind, r *rows, p *procRows, marks []int64, start int64) *levelSweep {
 	s := &levelSweep{rows: p, all: r, use: make([]callUse, len(p.calls)), count: make([]rowCount, len(p.list)+1),
 		marks: marks, out: Level{Kind: kind, PeakAt: start}}
 	s.schedule()
@@ -125,6 +134,9 @@ func (s *levelSweep) freed(at place, bytes int64) {
 // begin sets the level before the first event.
 func (s *levelSweep) begin(level int64) {
 	s.level, s.out.Peak = level, level
+	if s.beside != nil {
+		s.beside.begin(level)
+	}
 }
 
 func (s *levelSweep) schedule() {
@@ -165,6 +177,9 @@ func (s *levelSweep) advance(t int64) {
 
 // change moves the level at a time.
 func (s *levelSweep) change(t, bytes int64) {
+	if s.beside != nil {
+		s.beside.change(t, bytes)
+	}
 	if s.due <= t {
 		s.advance(t)
 	}
@@ -199,6 +214,10 @@ func (s *levelSweep) changeOf(kind, t, bytes int64) {
 
 // finish ends the sweep: calls still open end with the last level, and everything is lifted by the baseline.
 func (s *levelSweep) finish() {
+	if s.beside != nil {
+		s.beside.out.Baseline = s.out.Baseline
+		s.beside.finish()
+	}
 	s.advance(maxTime - 1)
 	for _, i := range s.open {
 		s.use[i].end = s.level

@@ -5,17 +5,6 @@ import (
 	"strconv"
 )
 
-// Names of framework operators as PyTorch's profiler and emit_nvtx, Nsight's own PyTorch annotation and library headers
-// write them: "aten::conv2d, seq = 3", "ConvolutionBackward0", "Optimizer.step#AdamW.step", "cub::DeviceScan".
-var operatorName = regexp.MustCompile(`^(?:[a-z_0-9]*(?:aten|prims?|c10|c10d|torch|torchvision|autograd|nccl|quantized|cub|thrust|cudnn|cublas)[a-z_0-9]*)::` +
-	`|Backward\d+\b|\bseq = \d+|op_id = \d+|^Optimizer\.\w+#|^enumerate\(DataLoader\)|^torch\.|^nccl[A-Z:]`)
-
-// Names of ranges that libraries push in the program's own domain.
-var libraryName = regexp.MustCompile(`^(?:cub|thrust|cudnn|cublas|nccl)::|^nccl[A-Z:]`)
-
-// Domains that libraries mark their own ranges with; whole words, any case.
-var libraryDomain = regexp.MustCompile(`(?i)^(?:nccl|cccl|cub|thrust|cublas(?:lt|xt|mp)?|cudnn(?:_\w+)?|cusparse|cusolver|cufft|curand|tsl|nvshmem|ucx|ucp|mpi|libcudf|libkvikio|cutlass|cutensor|nvjpeg|nvtx_internal|python-gil|cupy|cupti|dali|numba)(?:\b|$)`)
-
 // Words of a name that stand for one round of the program. Later words give way to earlier ones that lie inside them.
 var iterationWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:(?:train|training|profiler|mini|micro|global|opt|eval|valid)?(iteration|iter|step|batch|epoch|request))s?(?:[^a-z]|$)`)
 
@@ -38,8 +27,14 @@ var innerWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:micro|sub|inner|decod|tok
 
 var digits = regexp.MustCompile(`\d+`)
 
-// pattern is a name with each run of digits as "#".
-func pattern(name string) string { return digits.ReplaceAllString(name, "#") }
+// pattern is a name with each run of digits as "#". A function without a name that XLA compiled keeps the number of its
+// program, which alone tells it from another.
+func pattern(name string) string {
+	if xlaAnonymous.MatchString(name) && xlaModule.MatchString(name) {
+		return name
+	}
+	return digits.ReplaceAllString(name, "#")
+}
 
 // succeeds says that a round of that name may follow the other, rather than lie inside it: its number is higher, or the
 // names have no numbers.

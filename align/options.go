@@ -2,7 +2,6 @@ package align
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -13,11 +12,10 @@ import (
 
 // Options say how to analyze a report.
 type Options struct {
-	Iteration  string // regular expression that the names of iteration ranges match; empty to find them
-	Domain     string // use only ranges of this NVTX domain for iterations; empty for all
-	SameThread bool   // attribute only to ranges on the launching thread, as NVIDIA's own scripts do
-	Through    bool   // let operators' and libraries' ranges on other threads give way to the phase of the main thread
-	Infer      Infer  // when to infer iterations and phases from GPU work
+	Iteration string  // regular expression that the names of iteration ranges match; empty to find them
+	Domain    string  // use only ranges of this NVTX domain for iterations; empty for all
+	Threads   Threads // to which range work of other threads than the one with the iterations belongs
+	Infer     Infer   // when to infer iterations and phases from GPU work
 
 	Snapshot     *torchmem.Snapshot // PyTorch's memory snapshot of the same run; nil for none
 	SnapshotName string             // its file, for messages
@@ -32,6 +30,17 @@ type Options struct {
 
 	Progress func(stage string, done, total int64) // called now and then from one goroutine; may be nil
 }
+
+// Threads says to which range the work of a thread belongs that does not carry the iterations. A range of the program's own
+// on that thread keeps its work in any case.
+type Threads uint8
+
+// The values of Threads.
+const (
+	ThreadsThrough Threads = iota // to the range open on the iterations' thread, also where a framework's or library's is open on its own
+	ThreadsAny                    // likewise, but a framework's or library's range keeps its work
+	ThreadsSame                   // to ranges on its own thread alone, as NVIDIA's own scripts do
+)
 
 // Infer says when iterations and phases are inferred from GPU work.
 type Infer uint8
@@ -56,8 +65,8 @@ type Window struct {
 func (o *Options) check() (*regexp.Regexp, error) {
 	var wrong error
 	switch {
-	case o.SameThread && o.Through:
-		wrong = errors.New("SameThread and Through exclude each other")
+	case o.Threads > ThreadsSame:
+		wrong = fmt.Errorf("unknown Threads %d", o.Threads)
 	case o.Infer > InferAlways:
 		wrong = fmt.Errorf("unknown Infer %d", o.Infer)
 	case o.Params < 0:

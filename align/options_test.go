@@ -16,12 +16,12 @@ func TestWrongOptions(t *testing.T) {
 	}
 	defer db.Close()
 	for want, o := range map[string]Options{
-		"exclude each other": {SameThread: true, Through: true},
-		"unknown Infer 9":    {Infer: 9},
-		"-1 parameters":      {Params: -1},
-		"\"float12\"":        {Params: 1, DType: "float12", Optimizer: "adamw"},
-		"\"lion9\"":          {Params: 1, DType: "float32", Optimizer: "lion9"},
-		"missing closing ]":  {Iteration: "step ["},
+		"unknown Threads 3": {Threads: 3},
+		"unknown Infer 9":   {Infer: 9},
+		"-1 parameters":     {Params: -1},
+		"\"float12\"":       {Params: 1, DType: "float12", Optimizer: "adamw"},
+		"\"lion9\"":         {Params: 1, DType: "float32", Optimizer: "lion9"},
+		"missing closing ]": {Iteration: "step ["},
 	} {
 		if rep, err := Analyze(t.Context(), db, o); err == nil || rep != nil || !strings.HasPrefix(err.Error(), "align: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: report %v, error %v, want one with %q", o, rep != nil, err, want)

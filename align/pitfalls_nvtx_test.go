@@ -204,7 +204,7 @@ func TestBackwardOnAnotherThread(t *testing.T) {
 	equal(t, "kernels of backward", tr.use("backward").GPU.Kernels, 2)
 	equal(t, "kernel time of backward", tr.use("backward").GPU.KernelNS, 110)
 
-	tr = onlyTrack(t, threads(t, tid(procP, 2), "pt_autograd_0").report(Options{SameThread: true}))
+	tr = onlyTrack(t, threads(t, tid(procP, 2), "pt_autograd_0").report(Options{Threads: ThreadsSame}))
 	equal(t, "attribution by thread alone", tr.Attribution, Attribution{Kernels: 2, SameThread: 1, None: 1})
 	equal(t, "kernels of backward by thread alone", tr.use("backward").GPU.Kernels, 1)
 }

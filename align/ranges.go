@@ -32,7 +32,7 @@ func readRanges(ctx context.Context, src *source) (*ranges, error) {
 	}
 	settleOrder(nv, src.processes)
 	r := &ranges{names: nv.Names, domains: nv.Domains, spans: make([]span, 0, len(nv.Ranges)), time: src.capture}
-	operators := r.operatorNames()
+	owners, clean := r.owners()
 	library := make(map[nsysdb.DomainID]bool)
 	for id, name := range nv.Domains {
 		library[id] = libraryDomain.MatchString(name)
@@ -55,23 +55,38 @@ func readRanges(ctx context.Context, src *source) (*ranges, error) {
 			damaged++
 		}
 		r.time.add(n.Start, max(n.Start, n.End)) // Null, the End of an open range, is below any time
-		if clean := operators[n.Name]; clean >= 0 {
-			s.operator, s.name = true, clean
+		own := owners[n.Name]
+		if own == ownProgram && library[r.domainID(&s)] {
+			own = ownLibrary // as ownerOf says of the two
 		}
-		s.library = library[r.domainID(&s)] || libraryName.MatchString(r.names[s.name])
-		s.operator = s.operator || s.library
+		s.name, s.operator, s.library = clean[n.Name], own == ownOperator || own == ownLibrary, own == ownLibrary || own == ownModule
 		t.ranges = append(t.ranges, int32(len(r.spans)))
 		r.spans = append(r.spans, s)
 	}
 	r.doubts = counted(Warning{Code: DamagedRanges, Count: damaged}, Warning{Code: OpenRanges, Count: open - damaged})
 	for _, t := range r.threads {
 		sortRanges(t.ranges, r.spans)
+		r.loosen(t)
 		t.segs = cut(t.ranges, r.spans, nil)
 	}
 	for _, ts := range r.byProc {
 		slices.SortFunc(ts, func(x, y *thread) int { return cmp.Compare(x.tid, y.tid) })
 	}
 	return r, nil
+}
+
+// loosen marks the ranges of frameworks and libraries around which the program has no range of its own on their thread: a
+// worker that the program annotates keeps what a library does for it.
+func (r *ranges) loosen(t *thread) {
+	until := int64(-maxTime) // ns; last end of the program's own ranges so far
+	for _, id := range t.ranges {
+		s := &r.spans[id]
+		if !s.operator && !s.library {
+			until = max(until, s.end)
+			continue
+		}
+		s.loose = s.start >= until
+	}
 }
 
 // newThread adds a thread without ranges.
@@ -133,27 +148,27 @@ func settleOrder(nv *nsysdb.NVTX, procs *processes) {
 
 var operatorNumbers = regexp.MustCompile(`,?\s*\b(?:seq|op_id|op_ids|sizes|input_op_ids|sz)\s*=\s*(?:\[.*\]|[^,]*)`)
 
-// operatorNames gives for each name the index of its form without running numbers, where it is an operator's; else -1.
-// Such forms are added to the names.
-func (r *ranges) operatorNames() []int32 {
-	out := make([]int32, len(r.names))
+// owners gives for each name who opened its ranges as far as the name tells, and the index of its form without the running
+// numbers of operators. Such forms are added to the names, behind the program's own: of ranges that start and end at the
+// same times the program's is the outer one.
+func (r *ranges) owners() (by []owner, clean []int32) {
+	by, clean = make([]owner, len(r.names)), make([]int32, len(r.names))
 	index := make(map[string]int32)
-	for i := range out {
-		out[i] = -1
-		name := r.names[i]
-		if !operatorName.MatchString(name) {
+	for i, name := range slices.Clone(r.names) {
+		by[i], clean[i] = ownerByName(name), int32(i)
+		if by[i] != ownOperator && by[i] != ownLibrary {
 			continue
 		}
-		clean := cmp.Or(operatorNumbers.ReplaceAllString(name, ""), name)
-		k, ok := index[clean]
+		short := cmp.Or(operatorNumbers.ReplaceAllString(name, ""), name)
+		k, ok := index[short]
 		if !ok {
 			k = int32(len(r.names))
-			r.names = append(r.names, clean)
-			index[clean] = k
+			r.names = append(r.names, short)
+			index[short] = k
 		}
-		out[i] = k
+		clean[i] = k
 	}
-	return out
+	return by, clean
 }
 
 func (r *ranges) domainID(s *span) nsysdb.DomainID {

@@ -281,6 +281,7 @@ type Attribution struct {
 	Kernels     int64 // all kernels of the track
 	SameThread  int64 // a range was open on the thread of the launching call
 	OtherThread int64 // else one was open on the thread that carries the iterations
+	Through     int64 // of OtherThread, those for which a framework's or library's range on their own thread gave way
 	None        int64 // else no range
 	NoLaunch    int64 // the launching call is not in the report
 }

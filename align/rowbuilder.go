@@ -13,7 +13,12 @@ func makeRows(src *source, a *alignment) *rows {
 	}
 	for _, p := range src.processes.all() {
 		b := newRowBuilder(a.ranges, out.of)
-		b.process(at(a.ranges.byProc, p), iterationsOf(a.iterations, p), a.lead(p))
+		threads, lead := at(a.ranges.byProc, p), a.lead(p)
+		if src.opts.Threads == ThreadsThrough {
+			b.hold(threads, lead)
+		}
+		b.process(threads, iterationsOf(a.iterations, p), lead)
+		b.release()
 		out.byProc = append(out.byProc, b.out)
 		out.doubts = append(out.doubts, counted(Warning{Code: ClippedRanges, Count: b.cut})...)
 	}
@@ -28,17 +33,19 @@ func makeRows(src *source, a *alignment) *rows {
 //  2. A range that begins inside an iteration is a phase there; its parent is the innermost open range that holds it.
 //     One that outlasts the iteration is clipped to it.
 //  3. Any other range is a row if no other range than one that holds iterations is around it; else it counts for that one.
-//  4. Each iteration that has phases gets a row for the rest, with the gaps between its top-level phases as calls.
+//  4. A framework's or library's range of another thread that gives way to a phase is a row below it.
+//  5. Each iteration that has phases gets a row for the rest, with the gaps between its top-level phases as calls.
 type rowBuilder struct {
 	ranges *ranges
 	spans  []span
 	of     []int32 // rows.of
 	out    *procRows
 	paths  map[pathKey]string
-	inIter map[string]int32 // rows of the iteration at hand, by path
-	merged map[int32]int32  // rows of operators outside iterations, by name
-	tops   []call           // calls of top-level phases of the iteration at hand
-	cut    int64            // ranges clipped to their iteration
+	inIter map[string]int32  // rows of the iteration at hand, by path
+	merged map[int32]int32   // rows of operators outside iterations, by name
+	tops   []call            // calls of top-level phases of the iteration at hand
+	held   map[int32][]int32 // by range of the lead: ranges of other threads that become its details
+	cut    int64             // ranges clipped to their iteration
 }
 
 type pathKey struct {
@@ -93,6 +100,9 @@ func (b *rowBuilder) split(ids []int32) (own, ops []int32) {
 func (b *rowBuilder) otherThread(ids []int32) {
 	var w walk
 	for _, id := range ids {
+		if b.of[id] != -1 {
+			continue // a detail of the lead, made or to be made
+		}
 		s := &b.spans[id]
 		w.closeUntil(s.start)
 		if h := w.holder(s.start, s.end); h != nil {

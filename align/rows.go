@@ -59,6 +59,8 @@ type rows struct {
 	byProc []*procRows // by process.index
 	groups []group     // the first is for what is in no row
 	doubts []Warning
+
+	inferred []*procRows // by process.index: inferred iterations and phases, where they are compared with annotated ones
 }
 
 // noRows are those of a process that was met too late to have ranges.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"nsysmem/nsysdb"
+	"nsysmem/torchmem"
 )
 
 // A source is what all stages read from: the export, and how it is to be read. Nothing of it changes meanwhile, but that
@@ -18,6 +19,7 @@ type source struct {
 	capture     stretch          // what was recorded, as far as the export tells
 	threadNames map[int64]string // by globalTid
 	processes   *processes
+	replays     map[int]*torchmem.Replay // of Options.Snapshot, by device
 
 	telling sync.Mutex // Options.Progress is called by one goroutine at a time
 }
@@ -69,6 +71,22 @@ func (s *source) believe(c *calls) {
 	if s.collected.Memory && s.db.Rows(nsysdb.MemoryUsage) == 0 && allocs > 0 {
 		s.collected.Memory, s.collected.Allocs = false, allocs
 	}
+}
+
+// replay works out what a device of the snapshot's trace comes to, once. Its callers come one after the other.
+func (s *source) replay(device int) (*torchmem.Replay, error) {
+	if r := s.replays[device]; r != nil {
+		return r, nil
+	}
+	r, err := s.opts.Snapshot.Replay(device)
+	if err != nil {
+		return nil, err
+	}
+	if s.replays == nil {
+		s.replays = make(map[int]*torchmem.Replay)
+	}
+	s.replays[device] = r
+	return r, nil
 }
 
 // wantsBlocks says that the options ask for blocks: for themselves, or as tensors.

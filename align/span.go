@@ -19,10 +19,14 @@ type span struct {
 	thread     int32 // index into ranges.threads
 	open       bool  // never closed
 	operator   bool  // a framework's operator or a library's own range: never an iteration
-	library    bool  // of a library's own, which an operator's need not be
+	library    bool  // of a library's own, which an operator's need not be; not operator where it may be an iteration: ownModule
+	loose      bool  // a framework's or library's, and in no range of the program's own on its thread
 	inferred   bool  // found in the GPU work, not annotated
 	cut        bool  // inferred to be cut off
 }
+
+// holds says that another span lies whole in it.
+func (s *span) holds(o *span) bool { return s.start <= o.start && o.end <= s.end }
 
 // helperThread matches the names of threads whose work is not part of the phase that another thread is in: PyTorch's
 // loader and pin-memory threads, and the watchers of its collectives (names as PyTorch 2.x sets them).

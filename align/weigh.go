@@ -24,8 +24,6 @@ const (
 // around is where a family lies: what most of its members are inside of.
 type around struct {
 	phase string // name of a range that is named for a phase; empty for none
-	alone string // name of a range whose name comes once; empty for none
-	round bool   // in a range named by a word for a round
 	holds bool   // most members hold a forward and a backward pass or an optimizer, by the names of ranges
 }
 
@@ -37,25 +35,18 @@ func (b *ballot) around(f *family) around {
 	var out around
 	counts := make(map[string]int)
 	stride := (len(f.members) + maxAsked - 1) / maxAsked
-	asked, rounds, holds := 0, 0, 0
+	asked, holds := 0, 0
 	for i := 0; i < len(f.members); i += stride {
 		asked++
-		phase, round := "", false
+		phase := ""
 		for k := b.parents[f.members[i]]; k >= 0 && phase == ""; k = b.parents[k] {
 			s := &b.ranges.spans[k]
 			name := b.ranges.names[s.name]
-			switch {
-			case s.operator:
-			case passWord.MatchString(name):
+			if !s.operator && passWord.MatchString(name) {
 				phase = pattern(name)
-			case iterationWord.MatchString(name) && !phaseWord.MatchString(name):
-				round = true
 			}
 		}
 		counts[phase]++
-		if round {
-			rounds++
-		}
 		if b.holdsPasses(f, f.members[i]) {
 			holds++
 		}
@@ -65,7 +56,6 @@ func (b *ballot) around(f *family) around {
 			out.phase = phase
 		}
 	}
-	out.round = 2*rounds > asked
 	out.holds = 5*holds >= 4*asked
 	return out
 }
@@ -115,6 +105,11 @@ func refuse(cs []*candidate) (best float64) {
 	return best
 }
 
+// executes says that the ranges are executions of a compiled function that is named for a round. What it is held against are
+// launches by the thousand of kernels that XLA's compiler tries, also between the first executions; its own are few, for
+// XLA launches graphs.
+func (c *candidate) executes() bool { return c.module && c.word != "" }
+
 // weigh marks what holds too little of the GPU work or lies inside a pass, and parts the rest by what speaks for it:
 // rounds by name, rounds by name that the GPU work must confirm, and others, which it must confirm too.
 func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
@@ -123,7 +118,7 @@ func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
 		case c.why != "":
 		case c.share < best*leastShare || best > 0 && c.launches == 0:
 			c.why = "holds little of the GPU work"
-		case c.cover < leastCover:
+		case c.cover < leastCover && !c.executes():
 			c.why = fmt.Sprintf("holds only %.0f %% of the launches between its first and its last range", 100*c.cover)
 		case c.place.phase != "":
 			c.why = fmt.Sprintf("lies inside %q, which is a pass", c.place.phase)
@@ -131,7 +126,7 @@ func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
 			switch {
 			case c.word == "epoch":
 				c.doubt = "an epoch may hold many steps"
-			case best > 0 && c.main < mainShare:
+			case best > 0 && c.main < mainShare && !c.executes():
 				c.doubt = "most of the GPU work lies elsewhere"
 			default:
 				ranks[0] = append(ranks[0], c)

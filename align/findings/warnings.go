@@ -151,7 +151,7 @@ func (d *doubter) met(rep *align.Report, w *align.Warning) {
 		d.say(w.PID, w.Code, "%s", endedText(w, rep.Source.Start))
 	case w.Code == align.Aside:
 		d.say(w.PID, w.Code, "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: "+
-			"they count for those ranges, in no iteration; --threads through gives them to the phase open at that time", w.PID, w.Device, w.Count)
+			"they count for those ranges, in no iteration; --threads through, the default, gives them to the phase open at that time", w.PID, w.Device, w.Count)
 	default: // better a bare word than silence
 		d.say(w.PID, w.Code, "%s", w.Code)
 	}

@@ -33,6 +33,7 @@
 //  4. steps.go: in which turns an optimizer comes first, where it ends, and what is an evaluation.
 //  5. training.go: steps from one optimizer to the next; how well they match.
 //  6. phases.go, times.go: data, forward, backward and optimizer of each step; the times of all.
+//  7. memory.go: the times anew, once it is known when memory is taken.
 //
 // Everything else is told by what recurs on one thread (findRepeats):
 //

@@ -43,8 +43,15 @@ var backwardWords = []string{
 // variants are prefixes of elementwise kernels that change with the size of the tensor.
 var variants = strings.NewReplacer("unrolled_", "", "vectorized_", "", "legacy_", "")
 
-// FlagsOf tells from a kernel's full name and its number of blocks whether it is an optimizer's, and whether it fills a
-// small tensor as a backward pass does first. It is 0 where the name tells neither.
+// PyTorch's kernels for randn, rand, randint and the like (names as PyTorch 2.x has them). Those that draw a Bernoulli
+// distribution are masks of a network, not its input.
+const (
+	drawing = "distribution_elementwise"
+	masking = "bernoulli"
+)
+
+// FlagsOf tells from a kernel's full name and its number of blocks whether it is an optimizer's, whether it fills a small
+// tensor as a backward pass does first, and whether it draws random numbers. It is 0 where the name tells nothing.
 func FlagsOf(name string, blocks int64) Flags {
 	var f Flags
 	low := strings.ToLower(name)
@@ -53,6 +60,9 @@ func FlagsOf(name string, blocks int64) Flags {
 	}
 	if blocks == 1 && strings.Contains(low, "fillfunctor") {
 		f |= fill
+	}
+	if strings.Contains(low, drawing) && !strings.Contains(low, masking) {
+		f |= drawn
 	}
 	return f
 }

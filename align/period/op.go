@@ -22,6 +22,7 @@ const (
 	fill                        // it fills a single small tensor with a value: one block, see FlagsOf
 	Forward                     // a range of an operator says that it belongs to the forward pass
 	Backward                    // a range of an operator says that it belongs to the backward pass
+	drawn                       // it draws a tensor of random numbers, see FlagsOf
 	Tiny                        // a copy of TinyCopy bytes or fewer: a number that the program reads or sets, no input
 )
 

@@ -28,13 +28,14 @@ func (p phasing) addPhases(it *Iteration, step span) span {
 	return span{p.forward[step.from], max(p.list[step.to-1].to, p.optimized[step.to])}
 }
 
-// dataEnd is where the copies to the device end with which a forward pass begins. What prepares a batch on their stream,
-// where that is not one of those that carry the passes, goes with them.
+// dataEnd is where the copies to the device end with which a forward pass begins, and the kernels that draw a batch there.
+// What prepares a batch on the stream of copies, where that is not one of those that carry the passes, goes with them.
 func (p phasing) dataEnd(from, to int) int {
 	end := from
 	for end < to {
 		o, first := p.at(end), p.at(from)
-		if o.Class != HtoD && (end == from || o.Stream != first.Stream || !p.minor[o.Stream]) {
+		makes := o.Class == HtoD || o.Class == Kernel && o.Flags&drawn != 0
+		if !makes && (end == from || o.Stream != first.Stream || !p.minor[o.Stream]) {
 			break
 		}
 		end++

@@ -28,7 +28,7 @@ var proofs = [...]struct {
 	proofOptimizer: {1, true, "step", "a run of GPU operations with an optimizer recurs"},
 	proofFed:       {0.95, true, "step", "a run of GPU operations that the host feeds recurs"},
 	proofRead:      {0.8, false, "step", "a run of GPU operations from which the host reads recurs"},
-	proofGraphs:    {0.95, false, "graph launch", "launches of a graph recur"},
+	proofGraphs:    {0.85, false, "graph launch", "launches of a graph recur"},
 	proofMany:      {0.6, false, "step", "a run of GPU operations recurs more often than a network has layers"},
 	proofLayers:    {0.6, false, "step", "a run of GPU operations that holds layers recurs"},
 	proofRequests:  {0.95, true, "request", "a prefill is followed by decode steps that recur"},

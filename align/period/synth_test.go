@@ -1,8 +1,10 @@
 package period
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand"
+	"slices"
 	"testing"
 )
 
@@ -771,6 +773,9 @@ func TestFlagsOf(t *testing.T) {
 		{"void at::native::vectorized_elementwise_kernel<(int)4, at::native::FillFunctor<float>, std::array<char *, (unsigned long)1>>(int, T2, T3)", 1, fill},
 		{"void at::native::vectorized_elementwise_kernel<(int)4, at::native::FillFunctor<float>, std::array<char *, (unsigned long)1>>(int, T2, T3)", 2, 0},
 		{"void at::native::reduce_kernel<(int)512, at::native::[lambda(float) (instance 1)]>(T3)", 1, 0},
+		{"void at::native::<unnamed>::distribution_elementwise_grid_stride_kernel<float, (int)4, at::native::templates::cuda::normal_and_transform<float>>(long)", 8, drawn},
+		{"void at::native::<unnamed>::distribution_elementwise_grid_stride_kernel<float, (int)4, at::native::templates::cuda::bernoulli_kernel<float>>(long)", 8, 0},
+		{"void at::native::<unnamed>::fused_dropout_kernel_vec<float, float, unsigned int, (int)1, (int)4, bool>(T1)", 8, 0},
 		{"", 0, 0},
 	} {
 		if got := FlagsOf(c.name, c.blocks); got != c.want {
@@ -806,6 +811,22 @@ func FuzzFind(f *testing.F) {
 		}
 		r := Find(ops, true)
 		checkResult(t, ops, r)
+		var m Memory
+		for i, b := range in {
+			switch at := ops[i].Start + int64(b>>6); {
+			case b&3 == 0:
+				m.Taken = append(m.Taken, at)
+			case b&3 == 1:
+				m.Driver = append(m.Driver, at)
+			case b&3 == 2:
+				m.Given = append(m.Given, Given{At: at, Born: at - int64(b)})
+			}
+		}
+		slices.Sort(m.Taken)
+		slices.Sort(m.Driver)
+		slices.SortFunc(m.Given, func(a, b Given) int { return cmp.Compare(a.At, b.At) })
+		r.CutByMemory(ops, m)
+		checkOrder(t, ops, r)
 	})
 }
 

@@ -3,8 +3,7 @@ package period
 import "math"
 
 // add appends a call of a phase that holds a stretch of operations, if it is not empty. It ends where the launching call
-// of its last operation ends; the phase that follows at once begins there, since what the program allocates before it
-// launches belongs to what it launches.
+// of its last operation ends; the phase that follows at once begins there, until CutByMemory knows better.
 func (it *Iteration) add(s sequence, name string, x span) {
 	if x.from >= x.to {
 		return

@@ -53,7 +53,7 @@ func (m *Match) Why() string {
 //  2. The lateness of the snapshot's stamps is the densest millisecond of the differences. The least of those is the
 //     offset of the clocks, since a stamp is taken after the driver's call.
 //  3. Where no segment was taken in the report's time, those that the snapshot holds at its end are matched.
-func Compare(r *torchmem.Replay, d Driver, t ReportTime) *Match {
+func Compare(r *torchmem.Replay, d DriverBlocks, t ReportTime) *Match {
 	m := &Match{Replay: r, time: t}
 	rows := rowsOf(r, d)
 	late := m.lateness(rows)
@@ -79,7 +79,7 @@ type row struct {
 }
 
 // rowsOf are the driver's blocks at addresses of segments.
-func rowsOf(r *torchmem.Replay, d Driver) map[uint64][]row {
+func rowsOf(r *torchmem.Replay, d DriverBlocks) map[uint64][]row {
 	rows := make(map[uint64][]row)
 	for i := range r.Segments {
 		rows[r.Segments[i].Addr] = nil

@@ -30,13 +30,18 @@ type Timeline interface {
 
 // A Driver gives the device memory that the driver handed out on the track, as the report has it.
 type Driver interface {
-	// Blocks are those of device memory, static ones too, with numbers for Born and Died. Arrays are not among them:
-	// nothing of PyTorch is one.
-	Blocks() iter.Seq2[int, DriverBlock]
+	DriverBlocks
 	// Born says where the program was when it got a block, and by which call, empty where unknown.
 	Born(block int) (call string, iteration int, phase string)
 	// Died says where it was when it gave a block back.
 	Died(block int) (iteration int, phase string)
+}
+
+// DriverBlocks lists the blocks that the driver handed out on one device to a process.
+type DriverBlocks interface {
+	// Blocks are those of device memory, static ones too, with numbers for Born and Died of Driver. Arrays are not among
+	// them: nothing of PyTorch is one.
+	Blocks() iter.Seq2[int, DriverBlock]
 }
 
 // A DriverBlock is one block that the driver handed out.

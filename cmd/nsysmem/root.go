@@ -94,7 +94,7 @@ func (c *common) flags(cmd *cobra.Command) {
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "no progress and no warnings on stderr")
 	f.StringVar(&c.iteration, "iteration", "", "regular `expression` that the names of iteration ranges match: a name, domain:name or outer/inner path; default: found")
 	f.StringVar(&c.domain, "domain", "", "look for iterations in this NVTX `domain` only (\":\" is the default domain)")
-	f.StringVar(&c.threads, "threads", "any", "`MODE`: any gives work of a thread without an open range (PyTorch's backward) to the range open on the iterations' thread; through does so too where a framework's or library's own range is open; same never does, as NVIDIA's own scripts")
+	f.StringVar(&c.threads, "threads", "through", "`MODE`: through gives work of a thread without an open range of the program's own (PyTorch's backward) to the range open on the iterations' thread, with a framework's or library's own range as detail; any does so only where no range at all is open; same never does, as NVIDIA's own scripts")
 	f.StringVar(&c.infer, "infer", "auto", "`MODE`: infer iterations and phases from the GPU work, auto where there are no ranges for them, always also to compare with the ranges, or off")
 	f.StringVar(&c.snapshot, "snapshot", "", "PyTorch memory snapshot of the same run, a `file` that torch.cuda.memory._dump_snapshot wrote")
 	f.Int64Var(&c.params, "params", 0, "`number` of the model's parameters, to put theory beside measurement")
@@ -123,22 +123,22 @@ func (c *common) flags(cmd *cobra.Command) {
 
 // The words that --threads and --infer take, in the order in which they are told.
 var (
-	threadModes = []string{"any", "through", "same"}
+	threadModes = []string{"through", "any", "same"}
 	inferModes  = []string{"auto", "always", "off"}
 )
 
 // options are what the common flags say, once they are checked.
 func (c *common) options() align.Options {
 	infer := map[string]align.Infer{"auto": align.InferAuto, "always": align.InferAlways, "off": align.InferOff}
+	threads := map[string]align.Threads{"through": align.ThreadsThrough, "any": align.ThreadsAny, "same": align.ThreadsSame}
 	return align.Options{
-		Infer:      infer[c.infer],
-		Params:     c.params,
-		DType:      c.dtype,
-		Optimizer:  c.optimizer,
-		Iteration:  c.iteration,
-		Domain:     c.domain,
-		SameThread: c.threads == "same",
-		Through:    c.threads == "through",
+		Infer:     infer[c.infer],
+		Params:    c.params,
+		DType:     c.dtype,
+		Optimizer: c.optimizer,
+		Iteration: c.iteration,
+		Domain:    c.domain,
+		Threads:   threads[c.threads],
 	}
 }
 

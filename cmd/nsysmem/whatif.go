@@ -30,7 +30,7 @@ type whatIfFlags struct {
 }
 
 func newWhatIf(s *streams) *cobra.Command {
-	c := &common{s: s, threads: "any"}
+	c := &common{s: s, threads: "through"}
 	f := &whatIfFlags{}
 	cmd := &cobra.Command{
 		Use:   "whatif SNAPSHOT",

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"nsysmem/align"
@@ -77,6 +78,20 @@ func TestAgreement(t *testing.T) {
 	tr := sample.Report(3).Tracks[0]
 	tr.Inferred = nil
 	if note := agreement(tr); note != "" {
+		t.Errorf("%q", note)
+	}
+}
+
+// TestAgreementOfMemory checks that the note counts the phases whose memory is the same, and says nothing of memory where
+// none was compared.
+func TestAgreementOfMemory(t *testing.T) {
+	t.Parallel()
+	tr := sample.Compared(t).Tracks[0]
+	if note := agreement(tr); !strings.Contains(note, "those of the annotated one, to the byte, in 56 of 56 cases") {
+		t.Errorf("%q", note)
+	}
+	tr.Inferred.Phases = nil
+	if note := agreement(tr); note == "" || strings.Contains(note, "to the byte") {
 		t.Errorf("%q", note)
 	}
 }

@@ -201,6 +201,7 @@ func (e *encoder) attribution(a *align.Attribution) {
 	e.intField("kernels", a.Kernels)
 	e.intField("same_thread", a.SameThread)
 	e.intField("other_thread", a.OtherThread)
+	e.intField("through", a.Through)
 	e.intField("none", a.None)
 	e.intField("no_launch", a.NoLaunch)
 	e.raw("}")

@@ -129,6 +129,10 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 		markdownTable(m, had(tables.Phases.Columns(tables.Markdown), rows), rows, nil)
 		m.para("*(" + wording.Markdown(phrase.Terms(&rep.Collected, t)) + ")*")
 	}
+	if x := t.Inferred; x != nil && len(x.Phases) > 0 {
+		m.head(3, besideHead)
+		markdownTable(m, tables.PhaseMedians.Columns(tables.Markdown), tables.AllRows(rep.Report, t, x.Phases), nil)
+	}
 	m.tensors(rep, t)
 	if len(t.Failed) > 0 {
 		m.head(3, fmt.Sprintf("Failed allocations (%d)", len(t.Failed)))

@@ -28,7 +28,7 @@ func (e *encoder) tensors(t *align.Track) {
 	}
 	if x := t.Inferred; x != nil {
 		e.raw(",\n \"inferred\":")
-		e.inferred(x)
+		e.inferred(t, x)
 	}
 	e.html = false
 }
@@ -129,38 +129,5 @@ func (e *encoder) theory(t *align.Track) {
 	e.intField("optimizer_state_bytes", th.State)
 	e.key("beside")
 	objects(e, "", tables.Theory.Columns(tables.JSON), tables.ExpectedCategories(t))
-	e.raw("}")
-}
-
-// inferred writes what was found in the GPU work alone.
-func (e *encoder) inferred(x *align.Inferred) {
-	e.raw("{")
-	e.floatField("confidence", x.Confidence)
-	e.textField("why", x.Why)
-	e.intField("annotated_iterations", int64(x.Annotated))
-	e.intField("count", int64(len(x.Iterations)))
-	e.intField("boundaries_in_gap", int64(x.Boundaries))
-	e.intField("kernels_compared", x.Kernels)
-	e.intField("kernels_agreeing", x.Agree)
-	e.key("iterations")
-	e.array("", len(x.Iterations), func(i int) {
-		it := &x.Iterations[i]
-		e.raw("{")
-		e.intField("start_ns", it.Start)
-		e.intField("end_ns", it.End)
-		e.boolField("truncated", it.Truncated)
-		e.key("phases")
-		e.array("", len(it.Phases), func(k int) {
-			p := &it.Phases[k]
-			e.raw("{")
-			e.textField("path", p.Name)
-			e.intField("calls", int64(p.Calls))
-			e.intField("start_ns", p.Start)
-			e.intField("end_ns", p.End)
-			e.intField("kernels", p.Kernels)
-			e.raw("}")
-		})
-		e.raw("}")
-	})
 	e.raw("}")
 }

@@ -20,6 +20,9 @@ const (
 	minWidth       = 40
 )
 
+// besideHead stands above what --infer always compares.
+const besideHead = "Inferred phases beside the annotated ones (medians over the steady iterations)"
+
 // WriteText writes the report for a terminal of so many columns (0 for 80): what it is, the levels, iterations, phases,
 // failed allocations, how all that was found, findings and warnings. Tables lose their least important columns where the
 // terminal is narrow, and say so. Names never bring control characters along. With color, escape sequences mark heads and
@@ -82,6 +85,10 @@ func (p *printer) track(rep *findings.Report, t *align.Track) {
 	if len(t.Phases) > 0 {
 		p.head("Phases (median and highest over the steady iterations)")
 		p.phases(rep, t)
+	}
+	if x := t.Inferred; x != nil && len(x.Phases) > 0 {
+		p.head(besideHead)
+		p.table(laidOut(tables.PhaseMedians.Columns(tables.Terminal), tables.AllRows(rep.Report, t, x.Phases)), nil)
 	}
 	p.tensors(rep, t)
 	if len(t.Ranges) > 0 {

@@ -241,6 +241,8 @@ func TestColumns(t *testing.T) {
 	checkTable(t, "TensorPhases", TensorPhases, aRow)
 	checkTable(t, "Phases", Phases, aRow)
 	checkTable(t, "PhasePeaks", PhasePeaks, aRow)
+	checkTable(t, "PhaseMemory", PhaseMemory, aRow)
+	checkTable(t, "PhaseMedians", PhaseMedians, aRow)
 	checkTable(t, "Levels", Levels, func(f *filler) *levelRow {
 		r := aRow[LevelLine](f)
 		r.Item.level, r.Item.peakInside = filled[align.Level](f), fmt.Sprint("inside ", f.row)

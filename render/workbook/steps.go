@@ -43,3 +43,14 @@ func phaseRowsTable(rep *findings.Report) *table {
 	return table{sheet: "Phase rows", name: "Phase_rows", tab: tabSteps, fixed: 4, none: "none: no phases inside iterations"}.
 		of(tables.PhaseGrid(rep.Report, tables.PhaseRows.Columns(tables.Workbook), nil))
 }
+
+// inferredTables is the sheet of inferred phases beside annotated ones, where these were compared.
+func inferredTables(rep *findings.Report) []*table {
+	for _, t := range rep.Tracks {
+		if t.Inferred != nil && len(t.Inferred.Memory) > 0 {
+			return []*table{table{sheet: "Inferred phases", name: "Inferred_phases", tab: tabSteps, fixed: 5, none: "none"}.
+				of(tables.PhaseMemoryGrid(rep.Report))}
+		}
+	}
+	return nil
+}

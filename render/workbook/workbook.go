@@ -70,7 +70,8 @@ func (b *book) fill(rep *findings.Report) error {
 	if err := b.overview(rep); err != nil {
 		return err
 	}
-	sheets := append([]*table{iterationsTable(rep), phasesTable(rep), matrixTable(rep), phaseRowsTable(rep)}, tensorTables(rep)...)
+	sheets := append([]*table{iterationsTable(rep), phasesTable(rep), matrixTable(rep), phaseRowsTable(rep)}, inferredTables(rep)...)
+	sheets = append(sheets, tensorTables(rep)...)
 	for _, t := range append(sheets,
 		allocationsTable(rep),
 		liveTable(rep, "Live at peak", "Live_at_peak", func(t *align.Track) []align.Block { return t.LiveAtPeak }),

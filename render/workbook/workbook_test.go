@@ -511,3 +511,23 @@ func BenchmarkAllocations(b *testing.B) {
 		}
 	}
 }
+
+// TestInferredPhases: the sheet of what was compared is there where it was, with a row for each phase, and else is not.
+func TestInferredPhases(t *testing.T) {
+	t.Parallel()
+	rep := sample.Compared(t)
+	f := open(t, write(t, rep))
+	got := rows(t, f, "Inferred phases")
+	if want := len(rep.Tracks[0].Inferred.Memory); len(got)-1 != want || want == 0 {
+		t.Errorf("%d rows, want %d", len(got)-1, want)
+	}
+	found, annotated := columnOf(t, got, "Need (bytes)"), columnOf(t, got, "Need annotated (bytes)")
+	for i := range found {
+		if m := &rep.Tracks[0].Inferred.Memory[i]; m.Same() && found[i] != annotated[i] || found[i] != strconv.FormatInt(m.Found.Need, 10) {
+			t.Errorf("row %d: %s and %s, want %d", i, found[i], annotated[i], m.Found.Need)
+		}
+	}
+	if i, _ := open(t, write(t, sample.Report(3))).GetSheetIndex("Inferred phases"); i >= 0 {
+		t.Error("the sheet is there without a comparison")
+	}
+}

@@ -47,3 +47,13 @@ func analyze(t testing.TB, path string, opts align.Options) *findings.Report {
 
 // root is the way from a renderer's package to the repository.
 const root = "../.."
+
+// Compared is a real export whose ranges are compared with what is inferred.
+func Compared(t testing.TB) *findings.Report {
+	t.Helper()
+	path := fixture.Find(t, root, "cnn_default.sqlite")
+	if path == "" {
+		t.Fatal("no cnn_default.sqlite in testdata")
+	}
+	return analyze(t, path, align.Options{Blocks: true, Kernels: true, Infer: align.InferAlways})
+}
