@@ -82,7 +82,8 @@ var phaseTables = define(phases, Views{
 	Terminal: "indented:0/14, max.peak_bytes=peak max, median.net_bytes:2, median.need_bytes:1, max.need_bytes:3=need max, " +
 		"duration_ns:5, median.kernels:6, median.kernel_ns:4, some_graphs:5, some_graph_ns:5, calls:8, iterations:9=iterations, from_note:7",
 	Markdown: "path_note, iterations=Iterations, calls, median.net_bytes=Net (median), median.need_bytes=Need (median), " +
-		"max.need_bytes=Need (max), max.peak_bytes=Peak (max), duration_ns=Time (median), median.kernels, median.kernel_ns, some_graphs=Graphs (median), some_graph_ns=Graph time (median)",
+		"max.need_bytes=Need (max), max.peak_bytes=Peak (max), duration_ns=Time (median), median.kernels, median.kernel_ns, " +
+		"some_graphs=Graphs (median), some_graph_ns=Graph time (median)",
 	JSON: "path, name, depth, from, iterations, calls, duration_ns",
 	Workbook: "pid, device, path, depth, from, iterations, calls, duration_ns, median.start_bytes, median.end_bytes, " +
 		"median.net_bytes, max.net_bytes, median.peak_bytes, max.peak_bytes, median.need_bytes, max.need_bytes, " +
