@@ -82,6 +82,10 @@ func sweepSnapshot(m *tensor.Match, tl *timeline, r *rows, time tensor.ReportTim
 		b := &m.Replay.Blocks[i]
 		out.allocated.attribute(tl, b.Birth, b.Death, b.Counted, shift)
 	}
+	for i := range m.Replay.Failures {
+		out.allocated.out.FailedAllocs++
+		out.allocated.row(placeOf(tl.in.at(m.Replay.Failures[i].Time-shift), waySame)).failed++
+	}
 	for i := range m.Replay.Segments {
 		s := &m.Replay.Segments[i]
 		out.reserved.attribute(tl, s.Birth, s.Death, s.Size, shift)

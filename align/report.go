@@ -113,7 +113,7 @@ type Level struct {
 	FreeBytes      int64 // bytes of those, as their blocks were allocated
 	UnmatchedFrees int64 // frees of blocks whose allocation is not in the report
 	LostFrees      int64 // blocks that ended because their address was allocated anew
-	FailedAllocs   int64 // calls to allocate this kind that returned an error
+	FailedAllocs   int64 // calls to allocate this kind that returned an error; of LevelAllocated, requests that the allocator could not serve
 	Partial        bool  // the report started in the middle: peak and level are lower bounds
 	Ended          bool  // its events ended before the program did: the peak is a lower bound, the level at the end unknown
 	EndedAt        int64 // ns; from when on nothing was recorded, where Ended; else 0

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xuri/excelize/v2"
+
 	"nsysmem/align"
 	"nsysmem/align/findings"
 	"nsysmem/internal/export"
@@ -332,6 +334,17 @@ Highest level of each iteration, range over ranks: r#
 `
 	if got := fixture.Charts(t, b.Bytes()); got != want {
 		t.Errorf("charts:\n%s\nwant\n%s", got, want)
+	}
+	f, err := excelize.OpenReader(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, k := range c.book(&failed).Tables {
+		last, _ := excelize.CoordinatesToCellName(len(k.Grid.Heads), 1+max(k.Grid.Rows, 1))
+		if got, err := f.GetSheetDimension(k.Sheet); err != nil || got != "A1:"+last {
+			t.Errorf("sheet %q states %s, has A1:%s, %v", k.Sheet, got, last, err)
+		}
 	}
 }
 

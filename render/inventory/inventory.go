@@ -122,9 +122,13 @@ func contents(db *nsysdb.DB, rep *findings.Report, ranges int64) []tables.Conten
 	c := &rep.Collected
 	out := []tables.Content{
 		{Name: "device memory", Collected: c.Memory, Rows: rows(nsysdb.MemoryUsage)},
-		{Name: "GPU kernels", Collected: c.Kernels, Rows: rows(nsysdb.Kernel) + rows(nsysdb.GraphTrace)},
+		{Name: "GPU kernels", Collected: c.Kernels, Rows: rows(nsysdb.Kernel)},
 		{Name: "CUDA API calls", Collected: c.API, Rows: rows(nsysdb.API)},
 		{Name: "NVTX ranges", Collected: c.NVTX, Rows: ranges},
+	}
+	// A graph traced whole is no kernel: it stands for many, and no process counts it as one.
+	if n := rows(nsysdb.GraphTrace); n > 0 {
+		out = slices.Insert(out, 2, tables.Content{Name: "CUDA graphs traced whole", Collected: true, Rows: n})
 	}
 	for _, gap := range phrase.Missing(rep.Collected) {
 		if i := slices.IndexFunc(out, func(c tables.Content) bool { return c.Name == gap.What }); i >= 0 && !out[i].Collected {

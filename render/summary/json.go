@@ -225,7 +225,7 @@ func (e *encoder) use(u *align.Use, timed bool) {
 		e.raw(",")
 		e.text(string(o.Level))
 		e.raw(":")
-		figures(e, e.c.Memory || e.lost && o.Level.FromSnapshot(), &o.MemoryUse, tables.Memory, timed)
+		figures(e, e.c.Memory || e.lost && o.Level.FromSnapshot(), &o.MemoryUse, tables.LevelFigures(o.Level), timed)
 	}
 	if unused, outside, ok := u.Gaps(); ok && timed {
 		e.raw(`,"gaps":{"unused_end_bytes":`)

@@ -3,6 +3,7 @@ package summary
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"nsysmem/align"
@@ -100,6 +101,13 @@ func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps m
 	}
 }
 
+// had leaves out the columns that no row has, such as graph time where no graph was traced whole.
+func had[R any](cols []tables.Column[R], rows []R) []tables.Column[R] {
+	return slices.DeleteFunc(slices.Clone(cols), func(c tables.Column[R]) bool {
+		return c.Has != nil && !slices.ContainsFunc(rows, c.Has)
+	})
+}
+
 func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	m.head(2, wording.Markdown(phrase.Track(t)))
 	if rep.Collected.Memory {
@@ -111,12 +119,14 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	if len(t.Iterations) > 0 {
 		m.head(3, "Iterations")
 		show := thin(t.Iterations, textIterations)
-		markdownTable(m, tables.Iterations.Columns(tables.Markdown), stepsOf(rep, t, show), show.gaps(""))
+		rows := stepsOf(rep, t, show)
+		markdownTable(m, had(tables.Iterations.Columns(tables.Markdown), rows), rows, show.gaps(""))
 		m.inferred(t)
 	}
 	if len(t.Phases) > 0 {
 		m.head(3, "Phases over steady iterations")
-		markdownTable(m, tables.Phases.Columns(tables.Markdown), tables.AllRows(rep.Report, t, t.Phases), nil)
+		rows := tables.AllRows(rep.Report, t, t.Phases)
+		markdownTable(m, had(tables.Phases.Columns(tables.Markdown), rows), rows, nil)
 		m.para("*(" + wording.Markdown(phrase.Terms(&rep.Collected, t)) + ")*")
 	}
 	if x := t.Inferred; x != nil && len(x.Phases) > 0 {

@@ -1,6 +1,10 @@
 package tables
 
-import "nsysmem/align"
+import (
+	"slices"
+
+	"nsysmem/align"
+)
 
 // A Figure is one whole number that is counted for a row of any kind: an iteration, a phase, a range, a whole track. T is
 // the part of align.Use that holds it.
@@ -54,6 +58,26 @@ var (
 		{Key: "sync_ns", Head: "API sync time", Unit: Time, Get: func(u *align.APIUse) int64 { return u.SyncNS }},
 	}
 )
+
+// requested are the figures of what a caching allocator handed out: its snapshot tells the requests that failed, whether or
+// not calls were traced.
+var requested = func() []Figure[align.MemoryUse] {
+	out := slices.Clone(Memory)
+	for i := range out {
+		if out[i].Key == "failed_allocs" {
+			out[i].Needs = nil
+		}
+	}
+	return out
+}()
+
+// LevelFigures are the figures Memory as they are known of a level.
+func LevelFigures(kind align.LevelKind) []Figure[align.MemoryUse] {
+	if kind == align.LevelAllocated {
+		return requested
+	}
+	return Memory
+}
 
 // A part is where rows R hold some figures.
 type part[R, T any] struct {

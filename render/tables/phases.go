@@ -23,6 +23,8 @@ func inferredNote(r *phaseRow) string {
 	return Origins[0]
 }
 
+func hasGraphs(r *phaseRow) bool { return r.Track.Total.GPU.Graphs > 0 }
+
 // phases is the catalogue of phases. A phase has each figure twice: its median and its highest over the iterations.
 var phases = slices.Concat(trackColumns[align.PhaseStat](), []Column[*phaseRow]{
 	{Key: "path", Head: "phase", Text: func(r *phaseRow) string { return r.Item.Path }},
@@ -43,7 +45,9 @@ var phases = slices.Concat(trackColumns[align.PhaseStat](), []Column[*phaseRow]{
 	{Key: "calls", Head: "calls", Unit: Count, Of: "median", Int: func(r *phaseRow) int64 { return int64(r.Item.Calls) }},
 	{Key: "duration_ns", Head: "time", Unit: Time, Of: "median", Int: func(r *phaseRow) int64 { return r.Item.DurationNS }},
 	{Key: "some_graphs", Head: "graphs", Unit: Count, Of: "median", Int: func(r *phaseRow) int64 { return r.Item.Median.GPU.Graphs },
-		Has: func(r *phaseRow) bool { return r.Track.Total.GPU.Graphs > 0 }},
+		Has: hasGraphs},
+	{Key: "some_graph_ns", Head: "graph time", Unit: Time, Of: "median", Int: func(r *phaseRow) int64 { return r.Item.Median.GPU.GraphNS },
+		Has: hasGraphs},
 },
 	useColumns("median.", "median", medianUse, (*phaseRow).collected),
 	useColumns("max.", "max", maxUse, (*phaseRow).collected),
@@ -76,9 +80,10 @@ func maxUse(r *phaseRow) *align.Use { return &r.Item.Max }
 
 var phaseTables = define(phases, Views{
 	Terminal: "indented:0/14, max.peak_bytes=peak max, median.net_bytes:2, median.need_bytes:1, max.need_bytes:3=need max, " +
-		"duration_ns:5, median.kernels:6, median.kernel_ns:4, some_graphs:5, calls:8, iterations:9=iterations, from_note:7",
+		"duration_ns:5, median.kernels:6, median.kernel_ns:4, some_graphs:5, some_graph_ns:5, calls:8, iterations:9=iterations, from_note:7",
 	Markdown: "path_note, iterations=Iterations, calls, median.net_bytes=Net (median), median.need_bytes=Need (median), " +
-		"max.need_bytes=Need (max), max.peak_bytes=Peak (max), duration_ns=Time (median), median.kernels, median.kernel_ns",
+		"max.need_bytes=Need (max), max.peak_bytes=Peak (max), duration_ns=Time (median), median.kernels, median.kernel_ns, " +
+		"some_graphs=Graphs (median), some_graph_ns=Graph time (median)",
 	JSON: "path, name, depth, from, iterations, calls, duration_ns",
 	Workbook: "pid, device, path, depth, from, iterations, calls, duration_ns, median.start_bytes, median.end_bytes, " +
 		"median.net_bytes, max.net_bytes, median.peak_bytes, max.peak_bytes, median.need_bytes, max.need_bytes, " +

@@ -51,6 +51,11 @@ func (s *Step) recorded() *align.Collected { return s.Collected }
 
 func (s *Step) knowsMemory() bool { return s.collected().Memory }
 
+func (s *Step) knowsKernels() bool { return s.collected().Kernels }
+
+// hasGraphs says that graphs of the track were traced whole: their kernels are not among its kernels.
+func (s *Step) hasGraphs() bool { return s.Track.Total.GPU.Graphs > 0 }
+
 func (s *Step) isPhase() bool { return s.Phase != nil }
 
 // inferred says that the step was found in the GPU work.
@@ -147,8 +152,11 @@ var steps = append([]Column[*Step]{
 	{Key: "end_ns", Unit: Time, Int: (*Step).end},
 	{Key: "at_ns", Head: "at", Unit: Time, Int: func(s *Step) int64 { return s.start() - s.From }},
 	{Key: "duration_ns", Head: "time", Unit: Time, Int: (*Step).duration},
+	// For people, who need them where graphs are traced whole alone.
 	{Key: "some_graphs", Head: "graphs", Unit: Count, Int: func(s *Step) int64 { return s.use().GPU.Graphs },
-		Has: func(s *Step) bool { return s.Track.Total.GPU.Graphs > 0 }},
+		Has: (*Step).hasGraphs, Known: (*Step).knowsKernels},
+	{Key: "some_graph_ns", Head: "graph time", Unit: Time, Int: func(s *Step) int64 { return s.use().GPU.GraphNS },
+		Has: (*Step).hasGraphs, Known: (*Step).knowsKernels},
 	{Key: "peak_phase", Head: "peak phase", Text: func(s *Step) string { return s.peakBy().Phase }, Known: (*Step).knowsMemory},
 	{Key: "peak_by", Head: "peak phase", Text: func(s *Step) string { return s.peakBy().String() }, Known: (*Step).knowsMemory},
 	{Key: "peak_ties", Head: "peak ties with", Text: func(s *Step) string { return strings.Join(s.peakBy().Ties, ", ") },
@@ -178,9 +186,9 @@ const (
 var (
 	stepTables = define(steps, Views{
 		Terminal: "iteration=#, iteration_name:12/10, start_bytes:3, end_bytes:2, net_bytes:7, peak_bytes, need_bytes:4, " +
-			"peak_by:6/10, duration_ns:11, kernels:10, kernel_ns:8, some_graphs:5, flags:1=",
+			"peak_by:6/10, duration_ns:11, kernels:10, kernel_ns:8, some_graphs:5, some_graph_ns:5, flags:1=",
 		Markdown: "iteration_name=Iteration, peak_by, start_bytes, end_bytes, net_bytes, peak_bytes, need_bytes, duration_ns, " +
-			"kernels, kernel_ns, flags=Note",
+			"kernels, kernel_ns, some_graphs, some_graph_ns, flags=Note",
 		CSV: "report, pid, process, device, device_name, iteration, iteration_name, warmup, truncated, path, depth, calls, from, " +
 			"start_ns, end_ns, duration_ns, " + allFigures,
 		JSON: "iteration=index, iteration_name=name, start_ns, end_ns, duration_ns, warmup, truncated, peak_phase, " + allFigures,
@@ -209,7 +217,7 @@ func LevelColumns(kind align.LevelKind, prefix string) []Column[*Step] {
 	}
 	p := part[*Step, align.MemoryUse]{key: prefix, collected: collected, needs: knowsMemory,
 		use: func(s *Step) *align.MemoryUse { return s.use().Level(kind) }}
-	return headed(p.columns(Memory))
+	return headed(p.columns(LevelFigures(kind)))
 }
 
 // gapColumns are what lies between the levels allocated, reserved and traced at the end of a step.

@@ -137,3 +137,16 @@ func (b *book) sheet(name, tab string, pages int) error {
 	return b.f.SetPageLayout(name, &excelize.PageLayoutOptions{
 		Orientation: new("landscape"), FitToWidth: &pages, FitToHeight: new(0), Size: new(a4)})
 }
+
+// dimension states that a sheet has cells up to a column and a row, both from 1. The library states A1, and readers that go
+// through a sheet without loading it believe that.
+func (b *book) dimension(sheet string, col, row int) error {
+	last, err := excelize.CoordinatesToCellName(max(col, 1), max(row, 1))
+	if err != nil {
+		return err
+	}
+	if last == "A1" {
+		return b.f.SetSheetDimension(sheet, last)
+	}
+	return b.f.SetSheetDimension(sheet, "A1:"+last)
+}

@@ -36,6 +36,8 @@ type overview struct {
 	err  error
 	long int // style of wrapped text
 	rows int // of charts
+
+	lastCol, lastRow int // of the cells that there are, from 1
 }
 
 // overview writes what is to be known at a glance: which report, what was and was not collected, what was found, the
@@ -61,6 +63,7 @@ func (b *book) overview(rep *findings.Report) error {
 	head := o.row + sectionRows
 	o.charts(rep, o.phases(rep), head)
 	o.tensorCharts(rep)
+	o.dimension()
 	if o.err != nil {
 		return fmt.Errorf("sheet %q: %w", overviewSheet, o.err)
 	}
@@ -95,6 +98,12 @@ func (o *overview) set(col int, v any, style int) {
 	if style != 0 {
 		o.do(o.b.f.SetCellStyle(overviewSheet, cell, cell, style))
 	}
+	o.lastCol, o.lastRow = max(o.lastCol, col), max(o.lastRow, o.row)
+}
+
+// dimension states which cells there are.
+func (o *overview) dimension() {
+	o.do(o.b.dimension(overviewSheet, o.lastCol, o.lastRow))
 }
 
 // fact writes a name and a text that may be long, wrapped over the sheet's width.
@@ -104,7 +113,10 @@ func (o *overview) fact(key, text string) {
 	}
 	o.set(1, key, o.b.key)
 	o.set(2, text, o.long)
+	// Merged cells are cells, as Excel itself writes them.
+	o.do(o.b.f.SetCellStyle(overviewSheet, o.name(2, o.row), o.name(overviewWidth, o.row), o.long))
 	o.do(o.b.f.MergeCell(overviewSheet, o.name(2, o.row), o.name(overviewWidth, o.row)))
+	o.lastCol = max(o.lastCol, overviewWidth)
 	// Neither Excel nor LibreOffice fits the height of a row to merged cells.
 	lines := math.Ceil(float64(wording.Width(text)) / ((overviewWidth - 1) * columnWidth * 0.95))
 	o.do(o.b.f.SetRowHeight(overviewSheet, o.row, min(max(lines, 1)*15, 150)))

@@ -29,7 +29,7 @@ func (b *book) table(t *table) error {
 
 // part writes the rows from and below to of a table. The order of the calls is the stream writer's:
 //
-//  1. The properties of the sheet come before the writer is made.
+//  1. The properties of the sheet, and which cells it has, come before the writer is made.
 //  2. Columns and panes come before the first row.
 //  3. The head and the rows follow.
 //  4. The table and the conditional formats come before the flush.
@@ -44,6 +44,10 @@ func (b *book) part(t *table, widths []float64, part, from, to int) error {
 		total += w
 	}
 	if err := b.sheet(sheet, t.tab, int(math.Ceil(total/pageWidth))); err != nil {
+		return err
+	}
+	// A table without rows has one that says why.
+	if err := b.dimension(sheet, len(t.cols), 1+max(to-from, 1)); err != nil {
 		return err
 	}
 	w, err := b.f.NewStreamWriter(sheet)

@@ -96,6 +96,7 @@ func (b *book) front(k *Book) error {
 		o.chart(right, c)
 		o.row += chartRows
 	}
+	o.dimension()
 	if o.err != nil {
 		return fmt.Errorf("sheet %q: %w", overviewSheet, o.err)
 	}

@@ -149,6 +149,9 @@ func checkParts(t testing.TB, data []byte) {
 				depth--
 			}
 		}
+		if strings.HasPrefix(e.Name, "xl/worksheets/sheet") {
+			checkDimension(t, e.Name, part)
+		}
 		if strings.HasPrefix(e.Name, "xl/tables/") {
 			var tab xmlTable
 			if err := xml.Unmarshal(part, &tab); err != nil {
