@@ -45,7 +45,8 @@
 //  2. marks.go, levels.go: runs that recur evenly, and how the stretches between them match.
 //  3. repeats.go: the level that steps are.
 //  4. cuts.go, stretches.go: where its steps begin and end.
-//  5. requests.go: the steps of a level as prefills and decode steps of requests.
+//  5. requests.go, groups.go: the steps of a level as prefills and decode steps of requests.
+//  6. proof.go: what proves that they are steps, and how far each kind of proof is believed.
 //
 // Find asks for training steps first, and takes what recurs where there are none, or where a few steps only warm up a
 // graph. All comparisons are in similar.go and walk.go, all bounds in rules.go.

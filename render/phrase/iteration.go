@@ -31,7 +31,7 @@ func IterationsFrom(t *align.Track) string {
 	}
 	s += ", confidence " + strconv.FormatFloat(f.Confidence, 'f', 2, 64)
 	if f.Inferred() {
-		s += " (how well the repeats match: 1 where all are the same)"
+		s += " (how well the repeats match, and how far what they hold proves them to be steps)"
 	}
 	s += why + "."
 	if len(f.Gaps) > 0 {

@@ -64,7 +64,7 @@ func TestIterationsFrom(t *testing.T) {
 		{IterationsFrom(&align.Track{IterationsFrom: align.IterationsFrom{How: align.OriginPattern, Pattern: "x"}}),
 			`0, from ranges that match "x" as asked, confidence 0.00.`},
 		{IterationsFrom(&align.Track{Iterations: its[8:], IterationsFrom: kernels}), "9, inferred from the repeating sequence of GPU work and named " +
-			`"step #" here, confidence 1.00 (how well the repeats match: 1 where all are the same). Medians leave out number 8 (truncated).`},
+			`"step #" here, confidence 1.00 (how well the repeats match, and how far what they hold proves them to be steps). Medians leave out number 8 (truncated).`},
 		{Flags(&its[0]), "warm-up, truncated"}, {Flags(&its[1]), "warm-up"}, {Flags(&its[8]), "truncated"}, {Flags(&align.Iteration{}), ""},
 	})
 }
