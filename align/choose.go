@@ -28,12 +28,14 @@ type ballot struct {
 	parents []int32 // of each span
 	within  []int64 // launches within each span
 	calls   *calls
-	last    int64 // ns; last time seen
+	last    int64   // ns; last time seen
+	said    []uint8 // by name, as says tells it; 0 where it was not asked
 }
 
 func newBallot(r *ranges, c *calls) *ballot {
 	parents := r.parents()
-	return &ballot{ranges: r, parents: parents, within: c.launchesWithin(r, parents), calls: c, last: r.time.with(c.time).last}
+	return &ballot{ranges: r, parents: parents, within: c.launchesWithin(r, parents), calls: c, last: r.time.with(c.time).last,
+		said: make([]uint8, len(r.names))}
 }
 
 func (b *ballot) candidate(p *process, f *family) *candidate {
@@ -56,7 +58,9 @@ func (b *ballot) candidate(p *process, f *family) *candidate {
 	if extent := pace.between(first.start, min(last.end, b.last)); extent > 0 {
 		c.cover = min(1, max(timed, float64(c.launches))/extent)
 	}
-	c.place = b.around(f)
+	if !f.operator && (f.word != "" || len(f.members) > 1) { // others are refused whatever is around them
+		c.place = b.around(f)
+	}
 	return c
 }
 

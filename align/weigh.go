@@ -40,10 +40,8 @@ func (b *ballot) around(f *family) around {
 		asked++
 		phase := ""
 		for k := b.parents[f.members[i]]; k >= 0 && phase == ""; k = b.parents[k] {
-			s := &b.ranges.spans[k]
-			name := b.ranges.names[s.name]
-			if !s.operator && passWord.MatchString(name) {
-				phase = pattern(name)
+			if s := &b.ranges.spans[k]; !s.operator && b.says(s.name)&saysPass != 0 {
+				phase = pattern(b.ranges.names[s.name])
 			}
 		}
 		counts[phase]++
@@ -78,11 +76,37 @@ func (b *ballot) holdsPasses(f *family, id int32) bool {
 		if k == id || spans[k].operator {
 			continue
 		}
-		name := b.ranges.names[spans[k].name]
-		forward = forward || forwardWord.MatchString(name)
-		backward = backward || trainingWord.MatchString(name)
+		said := b.says(spans[k].name)
+		forward = forward || said&saysForward != 0
+		backward = backward || said&saysTraining != 0
 	}
 	return forward && backward
+}
+
+// What a name says of the range that bears it.
+const (
+	saysPass     = 1 << iota // it is a pass, or a part of a round as large
+	saysForward              // it is a forward pass
+	saysTraining             // it is of what only training has
+	saysKnown                // it was asked
+)
+
+// says tells what a name says. It is asked once a name: spans may be many more.
+func (b *ballot) says(name int32) uint8 {
+	if b.said[name] == 0 {
+		said, text := uint8(saysKnown), b.ranges.names[name]
+		if passWord.MatchString(text) {
+			said |= saysPass
+		}
+		if forwardWord.MatchString(text) {
+			said |= saysForward
+		}
+		if trainingWord.MatchString(text) {
+			said |= saysTraining
+		}
+		b.said[name] = said
+	}
+	return b.said[name]
 }
 
 // maxInside is how many ranges inside a member are asked for their names.
