@@ -156,7 +156,7 @@ func (e *encoder) iteration(step *tables.Step) {
 	e.raw("{")
 	members(e, tables.Iterations.Columns(tables.JSON), step)
 	if e.c.Memory {
-		ties := step.Iteration.PeakBy(align.LevelDevice).Ties
+		ties := step.PeakBy().Ties
 		e.key("peak_ties")
 		e.array("", len(ties), func(i int) { e.text(ties[i]) })
 	}

@@ -60,16 +60,21 @@ func AllRows[T any](rep *align.Report, t *align.Track, items []T) []*Row[T] {
 	return rows
 }
 
-// RowGrid is a table of the items of all tracks.
+// RowGrid is a table of the items of all tracks, each of which is asked for them once: to list them may take long.
 func RowGrid[T any](rep *align.Report, cols []Column[*Row[T]], items func(*align.Track) []T) Grid {
-	n, at := Across(rep, func(t *align.Track) int { return len(items(t)) })
+	lists := make(map[*align.Track][]T, len(rep.Tracks))
+	for _, t := range rep.Tracks {
+		lists[t] = items(t)
+	}
+	n, at := Across(rep, func(t *align.Track) int { return len(lists[t]) })
 	r := &Row[T]{Report: rep}
+	var list []T // of r.Track
 	return Over(cols, n, func(i int) *Row[T] {
 		t, k := at(i)
 		if r.Track != t {
-			r.Track, r.from = t, nil
+			r.Track, r.from, list = t, nil, lists[t]
 		}
-		r.Item = &items(t)[k]
+		r.Item = &list[k]
 		return r
 	})
 }

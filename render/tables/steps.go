@@ -21,6 +21,9 @@ type Step struct {
 	indexed *align.Iteration        // whose phases are in paths
 	paths   map[string]*align.Phase // by path
 
+	made   *align.Iteration // whose answer madeBy is
+	madeBy align.PeakBy
+
 	asked        *align.Track // whose answer someInferred is
 	someInferred bool
 }
@@ -114,11 +117,15 @@ func (s *Step) phasePath() string {
 	return ""
 }
 
-func (s *Step) peakBy() align.PeakBy {
+// PeakBy is what made the device peak of the iteration. Several columns ask for it.
+func (s *Step) PeakBy() align.PeakBy {
 	if s.Peak != nil {
 		return *s.Peak
 	}
-	return s.Iteration.PeakBy(align.LevelDevice)
+	if s.made != s.Iteration {
+		s.made, s.madeBy = s.Iteration, s.Iteration.PeakBy(align.LevelDevice)
+	}
+	return s.madeBy
 }
 
 func one(is bool) int64 {
@@ -157,9 +164,9 @@ var steps = append([]Column[*Step]{
 		Has: (*Step).hasGraphs, Known: (*Step).knowsKernels},
 	{Key: "some_graph_ns", Head: "graph time", Unit: Time, Int: func(s *Step) int64 { return s.use().GPU.GraphNS },
 		Has: (*Step).hasGraphs, Known: (*Step).knowsKernels},
-	{Key: "peak_phase", Head: "peak phase", Text: func(s *Step) string { return s.peakBy().Phase }, Known: (*Step).knowsMemory},
-	{Key: "peak_by", Head: "peak phase", Text: func(s *Step) string { return s.peakBy().String() }, Known: (*Step).knowsMemory},
-	{Key: "peak_ties", Head: "peak ties with", Text: func(s *Step) string { return strings.Join(s.peakBy().Ties, ", ") },
+	{Key: "peak_phase", Head: "peak phase", Text: func(s *Step) string { return s.PeakBy().Phase }, Known: (*Step).knowsMemory},
+	{Key: "peak_by", Head: "peak phase", Text: func(s *Step) string { return s.PeakBy().String() }, Known: (*Step).knowsMemory},
+	{Key: "peak_ties", Head: "peak ties with", Text: func(s *Step) string { return strings.Join(s.PeakBy().Ties, ", ") },
 		Known: (*Step).knowsMemory},
 	{Key: "peak_after_ns", Head: "peak at", Unit: Time, Known: (*Step).knowsMemory,
 		Int: func(s *Step) int64 { return s.use().Memory.PeakAt - s.From }},
