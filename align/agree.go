@@ -16,6 +16,14 @@ type standing struct {
 	sure    bool    // what the GPU work tells is more than a resemblance
 }
 
+// against says why a candidate is no iteration after all; it is empty where it is one.
+func (s standing) against(c *candidate) string {
+	if !s.asked && c.needsWork() {
+		return c.doubt + ", and there is no GPU work to ask, or it was not asked"
+	}
+	return s.dropped
+}
+
 // disagrees says that the GPU work tells other iterations.
 func (s standing) disagrees() bool { return s.sure && s.found > 0 && s.agree < disagreeing }
 

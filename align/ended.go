@@ -1,7 +1,5 @@
 package align
 
-import "slices"
-
 // The thresholds of a trace that ended while the program went on.
 const (
 	// endedIterations is how many iterations without events it takes at least. A single one may be the program's own end.
@@ -87,10 +85,11 @@ func endings(src *source, a *alignment, r *rows, u *uses) (out []*ending, doubts
 			continue
 		}
 		e.count(r)
-		if !e.api() {
+		api := e.api()
+		if !api {
 			e.memoryEvents()
 		}
-		e.kernels()
+		e.kernels(api)
 		if e.lost != nil {
 			out[i] = &e.ending
 		}
@@ -164,8 +163,8 @@ func (e *ender) memoryEvents() {
 	e.doubt(end, last, EventsMemory)
 }
 
-// kernels finds out whether kernels ended.
-func (e *ender) kernels() {
+// kernels finds out whether kernels ended. Where API calls did, a single later launch is enough, and no doubt of its own.
+func (e *ender) kernels(died bool) {
 	if !e.src.collected.Kernels || !e.joined() {
 		return
 	}
@@ -177,7 +176,6 @@ func (e *ender) kernels() {
 			n, missing = n+1, missing+v
 		}
 	}
-	died := e.lost != nil && e.lostAll()
 	if n == 0 || !died && n < endedIterations && missing < endedLaunches {
 		return
 	}
@@ -201,11 +199,6 @@ func (e *ender) kernels() {
 	if !died {
 		e.doubt(e.lastWork, last, EventsGPU)
 	}
-}
-
-// lostAll says that API calls ended.
-func (e *ender) lostAll() bool {
-	return slices.ContainsFunc(e.lost, func(l Lost) bool { return l.API })
 }
 
 // cutFrom marks the iterations after one as cut off, and that one too unless it is whole.

@@ -13,13 +13,12 @@ func (e *ender) count(r *rows) {
 	n := len(e.rows.list)
 	e.calls, e.work, e.copies = make([]rowCalls, n), make([]int64, n), make([]int64, n)
 	c := e.a.calls
-	for id := range e.a.ranges.spans {
-		if e.a.ranges.spans[id].proc != e.proc.index {
-			continue
-		}
-		e.allocs += int64(c.proofs[id].allocs)
-		if row := r.of[id]; row >= 0 {
-			e.calls[row].add(&rowCalls{c.use[id].Calls, c.launches[id], c.proofs[id]})
+	for _, t := range at(e.a.ranges.byProc, e.proc) {
+		for _, id := range t.ranges {
+			e.allocs += int64(c.proofs[id].allocs)
+			if row := r.of[id]; row >= 0 {
+				e.calls[row].add(&rowCalls{c.use[id].Calls, c.launches[id], c.proofs[id]})
+			}
 		}
 	}
 	e.allocs += int64(c.proofs[len(e.a.ranges.spans)+int(e.proc.index)].allocs)

@@ -76,11 +76,7 @@ func rowsOfInferred(its []period.Iteration) *procRows {
 			out.calls = append(out.calls, call{row: r, start: ph.Start, end: ph.End})
 		}
 	}
-	for i := range out.calls {
-		out.byEnd = append(out.byEnd, int32(i))
-	}
-	slices.SortStableFunc(out.calls, func(x, y call) int { return cmp.Compare(x.start, y.start) })
-	slices.SortStableFunc(out.byEnd, func(i, j int32) int { return cmp.Compare(out.calls[i].end, out.calls[j].end) })
+	out.sort()
 	return out
 }
 
@@ -185,11 +181,7 @@ func (p *phaseMedians) list() []PhaseMedian {
 // medianAmounts are the medians of net, peak and need.
 func medianAmounts(ms []PhaseMemory, of func(*PhaseMemory) *Amounts) Amounts {
 	each := func(get func(*Amounts) int64) int64 {
-		v := make([]int64, len(ms))
-		for i := range ms {
-			v[i] = get(of(&ms[i]))
-		}
-		return median(v)
+		return medianOf(ms, func(m PhaseMemory) int64 { return get(of(&m)) })
 	}
 	return Amounts{Net: each(func(a *Amounts) int64 { return a.Net }), Peak: each(func(a *Amounts) int64 { return a.Peak }),
 		Need: each(func(a *Amounts) int64 { return a.Need })}

@@ -140,12 +140,8 @@ func settle(src *source, r *ranges, pick picked, inf inference) iterations {
 	it := iterations{searched: inf}
 	f := pick.chosen
 	if f != nil {
-		dropped := inf.stands.dropped
-		if !inf.stands.asked && f.needsWork() {
-			dropped = f.doubt + ", and there is no GPU work to ask, or it was not asked"
-		}
-		if dropped != "" {
-			f.chosen, f.why = false, dropped
+		if against := inf.stands.against(f); against != "" {
+			f.chosen, f.why = false, against
 			f = nil
 		}
 	}
@@ -156,8 +152,8 @@ func settle(src *source, r *ranges, pick picked, inf inference) iterations {
 			names[i] = r.name(id)
 		}
 		it.members = f.members
-		it.from = IterationsFrom{How: OriginRanges, Pattern: f.pattern, Domain: r.domainName(&r.spans[f.members[0]]), Confidence: confidence(f, inf.stands),
-			Count: len(f.members), TID: nsysdb.TID(f.thread.tid), Why: f.why}
+		it.from = IterationsFrom{How: OriginRanges, Pattern: f.pattern, Domain: r.domainName(&r.spans[f.members[0]]),
+			Confidence: confidence(f, inf.stands), Count: len(f.members), TID: nsysdb.TID(f.thread.tid), Why: f.why}
 		it.numbers, it.from.Gaps = numbering(names)
 		if src.iteration != nil {
 			it.from.How = OriginPattern

@@ -19,11 +19,15 @@ const (
 // ownerOf says who opened a range, by its name and its domain, which is empty for the default one. A name decides before
 // a domain: XLA compiles and executes in one.
 func ownerOf(name, domain string) owner {
-	by := ownerByName(name)
-	if by == ownProgram && libraryDomain.MatchString(domain) {
+	return ownerByName(name).in(libraryDomain.MatchString(domain))
+}
+
+// in is the owner of a range whose name tells so much, in a library's domain or another one.
+func (o owner) in(library bool) owner {
+	if o == ownProgram && library {
 		return ownLibrary
 	}
-	return by
+	return o
 }
 
 // ownerByName is the owner as far as the name alone tells.

@@ -55,10 +55,7 @@ func readRanges(ctx context.Context, src *source) (*ranges, error) {
 			damaged++
 		}
 		r.time.add(n.Start, max(n.Start, n.End)) // Null, the End of an open range, is below any time
-		own := owners[n.Name]
-		if own == ownProgram && library[r.domainID(&s)] {
-			own = ownLibrary // as ownerOf says of the two
-		}
+		own := owners[n.Name].in(library[r.domainID(&s)])
 		s.name, s.operator, s.library = clean[n.Name], own == ownOperator || own == ownLibrary, own == ownLibrary || own == ownModule
 		t.ranges = append(t.ranges, int32(len(r.spans)))
 		r.spans = append(r.spans, s)

@@ -1,10 +1,5 @@
 package align
 
-import (
-	"cmp"
-	"slices"
-)
-
 // makeRows makes the rows of all processes: iterations, their phases, and outermost ranges outside them.
 func makeRows(src *source, a *alignment) *rows {
 	out := &rows{of: make([]int32, len(a.ranges.spans)), groups: []group{{"", InNone}}}
@@ -75,13 +70,7 @@ func (b *rowBuilder) process(threads []*thread, its iterations, lead lead) {
 	for i := range b.out.iters {
 		b.out.iters[i].index = its.numbers[i]
 	}
-	calls := b.out.calls
-	slices.SortStableFunc(calls, func(x, y call) int { return cmp.Compare(x.start, y.start) })
-	b.out.byEnd = make([]int32, len(calls))
-	for i := range calls {
-		b.out.byEnd[i] = int32(i)
-	}
-	slices.SortStableFunc(b.out.byEnd, func(i, j int32) int { return cmp.Compare(calls[i].end, calls[j].end) })
+	b.out.sort()
 }
 
 // split parts ranges into the program's own, with inferred ones, and operators'.

@@ -1,5 +1,10 @@
 package align
 
+import (
+	"cmp"
+	"slices"
+)
+
 // A rowKind says what a row stands for.
 type rowKind uint8
 
@@ -45,6 +50,16 @@ type procRows struct {
 	iters []iterSpan
 	calls []call  // by start
 	byEnd []int32 // places in calls, in the order in which they end
+}
+
+// sort puts the calls in the order in which they begin, and fills the one in which they end.
+func (p *procRows) sort() {
+	slices.SortStableFunc(p.calls, func(x, y call) int { return cmp.Compare(x.start, y.start) })
+	p.byEnd = make([]int32, len(p.calls))
+	for i := range p.byEnd {
+		p.byEnd[i] = int32(i)
+	}
+	slices.SortStableFunc(p.byEnd, func(i, j int32) int { return cmp.Compare(p.calls[i].end, p.calls[j].end) })
 }
 
 // A group is a phase path or range name that details are summed by.

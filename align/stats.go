@@ -103,11 +103,11 @@ func startsFrom(first []*Iteration, usual, peak int64) int {
 	return len(first)
 }
 
-// medianOf is the median of a figure of iterations.
-func medianOf(its []*Iteration, figure func(*Iteration) int64) int64 {
-	values := make([]int64, len(its))
-	for i, it := range its {
-		values[i] = figure(it)
+// medianOf is the median of a figure of several.
+func medianOf[T any](list []T, figure func(T) int64) int64 {
+	values := make([]int64, len(list))
+	for i, x := range list {
+		values[i] = figure(x)
 	}
 	return median(values)
 }

@@ -12,21 +12,15 @@ import (
 // is told by the option --cuda-flush-interval of nsys profile (Nsight Systems User Guide, CLI Profile Command Switch
 // Options).
 func endedText(w *align.Warning, start int64) string {
-	kinds, verb := "", "end"
+	kinds := make([]string, len(w.Events))
 	for i, k := range w.Events {
-		switch {
-		case i > 0 && i == len(w.Events)-1:
-			kinds += " and "
-		case i > 0:
-			kinds += ", "
-		}
-		kinds += string(k)
+		kinds[i] = string(k)
 	}
 	when := "before the first iteration"
 	if w.Name != "" {
 		when = fmt.Sprintf("at %s, in %s", wording.Duration(w.Time-start), w.Name)
 	}
-	return fmt.Sprintf("process %d: %s %s %s, although the program goes on: the trace ended, and what they tell of the %s after that is unknown, not 0; "+
+	return fmt.Sprintf("process %d: %s end %s, although the program goes on: the trace ended, and what they tell of the %s after that is unknown, not 0; "+
 		"record again, fewer iterations or with --cuda-flush-interval=1000, and let the program exit by itself",
-		w.PID, kinds, verb, when, wording.Plural(int(w.Count), "iteration"))
+		w.PID, wording.And(kinds), when, wording.Plural(int(w.Count), "iteration"))
 }

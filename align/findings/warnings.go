@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"nsysmem/align"
 	"nsysmem/align/tensor"
@@ -92,7 +91,7 @@ func saidOf(m *align.Diagnostic) string {
 	if n == 1 {
 		return s + " of process " + names[0]
 	}
-	return s + " of processes " + strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	return s + " of processes " + wording.And(names)
 }
 
 // collected tells of what was not recorded, and how to record it.
@@ -110,7 +109,7 @@ func (d *doubter) collected(rep *align.Report) {
 		d.say(0, "no_memory_kind", "the export does not say the kind of memory: host and device memory cannot be told apart")
 	}
 	if why := NoGPU(c); why != "" {
-		d.say(0, "no_gpu_activity", "%s: %s", why, HowGPU(c))
+		d.say(0, "no_gpu_activity", "%s", why)
 	}
 	if !c.API {
 		d.say(0, "api_not_collected", "CUDA API calls were not collected: GPU work and memory events cannot be joined to ranges; record with -t cuda,nvtx")

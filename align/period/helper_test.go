@@ -118,10 +118,7 @@ func TestSideStream(t *testing.T) {
 		for i := from; i < len(s.ops); i++ {
 			s.ops[i].Stream = 13
 		}
-		m.forward(s, false)
-		m.backward(s)
-		m.optimize(s)
-		s.done()
+		m.step(s)
 	}
 	r := Find(s.ops, true)
 	s.check(t, r)
@@ -190,10 +187,7 @@ func TestFewSteps(t *testing.T) {
 		for range n {
 			s.begin()
 			m.data(s)
-			m.forward(s, false)
-			m.backward(s)
-			m.optimize(s)
-			s.done()
+			m.step(s)
 		}
 		r := Find(s.ops, true)
 		s.check(t, r)

@@ -121,10 +121,7 @@ func TestDrawnData(t *testing.T) {
 			if !first {
 				s.op(1, draw, 64)
 			}
-			m.forward(s, false)
-			m.backward(s)
-			m.optimize(s)
-			s.done()
+			m.step(s)
 		}
 		r := Find(s.ops, true)
 		s.check(t, r)

@@ -129,6 +129,14 @@ func (m model) optimize(s *script) {
 	}
 }
 
+// step launches what follows the data of a training step, which ends there.
+func (m model) step(s *script) {
+	m.forward(s, false)
+	m.backward(s)
+	m.optimize(s)
+	s.done()
+}
+
 func (m model) setup(s *script) {
 	for range 8 * m.layers {
 		s.class(1, HtoD, 22)
@@ -843,10 +851,7 @@ func TestChanging(t *testing.T) {
 		}
 		s.begin()
 		m.data(s)
-		m.forward(s, false)
-		m.backward(s)
-		m.optimize(s)
-		s.done()
+		m.step(s)
 	}
 	s.check(t, Find(s.ops, true))
 	// The same by one thread.

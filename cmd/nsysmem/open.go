@@ -210,7 +210,7 @@ func hasWork(rep *findings.Report) error {
 	switch {
 	case c.Memory || c.Kernels || c.Copies:
 	case c.Launches > 0:
-		return lacking("%q: neither memory events nor GPU work were collected: %s: %s", rep.Source.Path, findings.NoGPU(c), findings.HowGPU(c))
+		return lacking("%q: neither memory events nor GPU work were collected: %s", rep.Source.Path, findings.NoGPU(c))
 	default:
 		return lacking("%q: neither memory events nor GPU work were collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", rep.Source.Path)
 	}

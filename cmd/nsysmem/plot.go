@@ -160,7 +160,7 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	switch c := &rep.Collected; {
 	case c.Memory:
 	case c.Launches > 0:
-		return lacking("plot %q: memory events were not collected: %s: %s", path, findings.NoGPU(c), findings.HowGPU(c))
+		return lacking("plot %q: memory events were not collected: %s", path, findings.NoGPU(c))
 	default:
 		return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
 	}

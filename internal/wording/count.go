@@ -1,6 +1,9 @@
 package wording
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Count writes n with its thousands apart, such as "1,792,400".
 func Count[N int | int64](n N) string {
@@ -55,6 +58,15 @@ func Noun[N int | int64](n N, noun string) string {
 		return noun
 	}
 	return noun + "s"
+}
+
+// And lists words in a sentence: "a", "a and b", "a, b and c".
+func And(words []string) string {
+	n := len(words)
+	if n < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
 }
 
 // Capital is s with a capital first letter, for words of ours: "peak at" is "Peak at". Others than a to z stay.

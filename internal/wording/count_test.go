@@ -54,3 +54,15 @@ func TestCapital(t *testing.T) {
 		}
 	}
 }
+
+func TestAnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{{nil, ""}, {[]string{"a"}, "a"}, {[]string{"a", "b"}, "a and b"}, {[]string{"a", "b", "c"}, "a, b and c"}} {
+		if got := And(c.words); got != c.want {
+			t.Errorf("%q: %q, not %q", c.words, got, c.want)
+		}
+	}
+}

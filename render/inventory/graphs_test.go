@@ -9,9 +9,6 @@ import (
 
 	_ "modernc.org/sqlite" // writes the fixture
 
-	"nsysmem/align"
-	"nsysmem/align/findings"
-	"nsysmem/nsysdb"
 	"nsysmem/render/tables"
 )
 
@@ -29,19 +26,7 @@ func TestKernelsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		addGraphs(t, path, graphs)
-		db, err := nsysdb.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		aligned, err := align.Analyze(t.Context(), db, align.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		held, err := Of(db, findings.Of(aligned))
-		if err != nil {
-			t.Fatal(err)
-		}
+		held, _ := gathered(t, path)
 		rows := func(name string) int64 {
 			i := slices.IndexFunc(held.Contents, func(c tables.Content) bool { return c.Name == name })
 			if i < 0 {

@@ -49,10 +49,10 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestOf gathers from real exports: every track has its iterations, and what is not collected says how to record it.
-func TestOf(t *testing.T) {
-	t.Parallel()
-	db, err := nsysdb.Open("../../testdata/cnn_2022.sqlite")
+// gathered is what is gathered of an export, and the report that it is gathered from.
+func gathered(t *testing.T, path string) (*Report, *align.Report) {
+	t.Helper()
+	db, err := nsysdb.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +62,18 @@ func TestOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	held, err := Of(db, findings.Of(aligned))
-	if err != nil || len(held.Tables) == 0 || len(held.Iterations) != len(aligned.Tracks) {
-		t.Fatalf("%+v, %v", held, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return held, aligned
+}
+
+// TestOf gathers from real exports: every track has its iterations, and what is not collected says how to record it.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	held, aligned := gathered(t, "../../testdata/cnn_2022.sqlite")
+	if len(held.Tables) == 0 || len(held.Iterations) != len(aligned.Tracks) {
+		t.Fatalf("%+v", held)
 	}
 	for _, c := range held.Contents {
 		if c.Collected == (c.How != "") {
