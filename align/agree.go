@@ -12,6 +12,8 @@ type standing struct {
 	asked   bool    // the GPU work was searched
 	dropped string  // why they are no iterations after all; empty where they are
 	agree   float64 // 0 to 1: share of the work in the ranges that both put in the same iteration
+	held    float64 // 0 to 1: share of the work in the GPU work's iterations that lies in the range that belongs to them
+	missed  float64 // 0 to 1: share of those iterations that no range belongs to
 	found   int     // iterations in the GPU work; 0 for none
 	sure    bool    // what the GPU work tells is more than a resemblance
 }
@@ -24,8 +26,10 @@ func (s standing) against(c *candidate) string {
 	return s.dropped
 }
 
-// disagrees says that the GPU work tells other iterations.
-func (s standing) disagrees() bool { return s.sure && s.found > 0 && s.agree < disagreeing }
+// disagrees says that the GPU work tells other iterations, or several more between the ranges.
+func (s standing) disagrees() bool {
+	return s.sure && s.found > 0 && (s.agree < disagreeing || s.missed > 1-disagreeing)
+}
 
 // Shares of the work in ranges that both ways put in the same iteration.
 const (
@@ -42,7 +46,8 @@ const (
 //  1. Ranges that nothing names a round must agree with it.
 //  2. Epochs, and other ranges that hold several of its iterations each, give way to the finer unit.
 //  3. Ranges that hold little of the program's work give way to iterations that hold more.
-//  4. Other ranges that are named rounds stand; where they do not agree that is told.
+//  4. So do ranges that hold less than half of each training step, such as its forward pass alone.
+//  5. Other ranges that are named rounds stand; where they do not agree, or hold only part of each, that is told.
 func (b *inferrer) confirm(c *candidate, list *opList, res *period.Result) standing {
 	out := standing{asked: true, found: len(res.Iterations), sure: res.Sure}
 	if out.found == 0 {
@@ -52,7 +57,11 @@ func (b *inferrer) confirm(c *candidate, list *opList, res *period.Result) stand
 		return out
 	}
 	shared := b.sharedWork(c, list, res)
-	out.agree = shared.agree()
+	out.agree, out.held, out.missed = shared.agree(), shared.held(), shared.missing()
+	if c.part && res.Sure && res.Unit == "training step" && shared.between > 2*shared.both {
+		out.dropped = fmt.Sprintf("its ranges hold less than half of the %d training steps in the GPU work", out.found)
+		return out
+	}
 	if c.doubt == "" {
 		return out
 	}
@@ -72,11 +81,15 @@ func (c *candidate) needsWork() bool { return c.doubt != "" && (c.word == "" || 
 type sharedWork struct {
 	members int // operations in the ranges
 	found   int // operations in the iterations
+	between int // of those, the ones from the first range to the last
 	both    int // operations in both
 	same    int // of those, the ones whose range and iteration belong together
 	nested  int // of those, the ones whose iteration has most of its work in their range
 	several int // ranges that most of several iterations lie in
 	ranges  int
+
+	reached int // iterations with most of their work between the first range and the last
+	met     int // of those, the ones that belong to a range
 }
 
 func (w sharedWork) agree() float64 {
@@ -84,6 +97,23 @@ func (w sharedWork) agree() float64 {
 		return 0
 	}
 	return float64(w.same) / float64(w.members)
+}
+
+// held is the share of the iterations' work that the ranges hold which belong to them, from the first range to the last: a
+// program need not have ranges from its beginning to its end.
+func (w sharedWork) held() float64 {
+	if w.between == 0 {
+		return 0
+	}
+	return float64(w.same) / float64(w.between)
+}
+
+// missing is the share of the iterations from the first range to the last that no range belongs to.
+func (w sharedWork) missing() float64 {
+	if w.reached == 0 {
+		return 0
+	}
+	return 1 - float64(w.met)/float64(w.reached)
 }
 
 // finer says that most ranges hold several of the iterations, and those nearly all of the work.
@@ -97,7 +127,8 @@ func (b *inferrer) sharedWork(c *candidate, list *opList, res *period.Result) sh
 	type pair struct{ member, found int }
 	out := sharedWork{ranges: len(c.members)}
 	counts := make(map[pair]int)
-	ofFound := make([]int, len(res.Iterations))
+	ofFound, between := make([]int, len(res.Iterations)), make([]int, len(res.Iterations))
+	first, last := b.ranges.spans[c.members[0]].start, b.ranges.spans[c.members[len(c.members)-1]].end
 	m, k := 0, 0
 	for i := range list.ops {
 		op := &list.ops[i]
@@ -115,6 +146,10 @@ func (b *inferrer) sharedWork(c *candidate, list *opList, res *period.Result) sh
 		if inFound {
 			out.found++
 			ofFound[k]++
+			if first <= op.Start && op.Start < last {
+				out.between++
+				between[k]++
+			}
 		}
 		if inMember && inFound {
 			out.both++
@@ -143,6 +178,14 @@ func (b *inferrer) sharedWork(c *candidate, list *opList, res *period.Result) sh
 			out.same += counts[p]
 		}
 	}
+	for k, n := range between {
+		if 2*n > ofFound[k] {
+			out.reached++
+			if p, ok := bestMember[k]; ok && bestFound[p.member] == p {
+				out.met++
+			}
+		}
+	}
 	for _, n := range inside {
 		if n > 1 {
 			out.several++
@@ -156,6 +199,7 @@ const (
 	namedRounds  = 1    // named rounds that hold the program's work
 	holdPasses   = 0.95 // other ranges that hold a forward and a backward pass each
 	bothSay      = 0.95 // ranges and GPU work tell the same iterations
+	partOfRound  = 0.8  // named rounds that hold only a part of each iteration in the GPU work
 	onlyNamed    = 0.7  // named rounds that hold little of the work, or hold it coarsely, and nothing confirms
 	contradicted = 0.6  // the GPU work tells others
 )
@@ -163,13 +207,15 @@ const (
 // confidence is how sure iterations by ranges are.
 func confidence(c *candidate, s standing) float64 {
 	switch {
-	case c.word != "" && !c.inner && (c.doubt == "" && !s.disagrees() || s.agree >= agreeing):
+	case c.part && s.sure && s.found > 0 && s.held < agreeing && !s.disagrees():
+		return partOfRound
+	case c.word != "" && !c.inner && (c.doubt == "" || s.agree >= agreeing && s.held >= agreeing) && !s.disagrees():
 		return namedRounds
 	case c.doubt == "" && c.word == "" && c.place.holds:
 		return holdPasses
 	case c.doubt == "" && s.found == 0:
 		return namedRounds // the options ask for it
-	case s.found > 0 && s.agree >= agreeing:
+	case s.found > 0 && s.agree >= agreeing && s.held >= agreeing:
 		return bothSay
 	case s.found > 0:
 		return contradicted

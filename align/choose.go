@@ -18,6 +18,7 @@ type candidate struct {
 	place    around  // what its members lie inside, and hold
 	inner    bool    // named for a part of a round, or for another thing than a step
 	chosen   bool
+	part     bool   // named for a round, but launches lie between its ranges: the GPU work is asked whether they are its own
 	doubt    string // why the GPU work must confirm it; empty where the ranges alone are enough
 	why      string // why it was or was not chosen; empty until that is decided
 }

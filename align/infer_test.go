@@ -157,6 +157,32 @@ func comparePhases(t *testing.T, got, want *Iteration) {
 	}
 }
 
+// TestPartsOfSteps names a part of each training step for a round: the step holds more, whatever a range is called. The
+// whole step by that name stands.
+func TestPartsOfSteps(t *testing.T) {
+	t.Parallel()
+	const name = "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
+	for _, c := range []struct {
+		part string
+		how  Origin
+		sure bool
+	}{
+		{"forward", OriginKernels, true}, {"backward", OriginRanges, false}, {"iteration %", OriginRanges, true},
+	} {
+		rep := analyze(t, rewrite(t, findExport(t, "cnn_default"), func(db *sql.DB) error {
+			if _, err := db.Exec("UPDATE NVTX_EVENTS SET text = 'train_step', textId = NULL WHERE "+name+" LIKE ?", c.part); err != nil {
+				return err
+			}
+			_, err := db.Exec("DELETE FROM NVTX_EVENTS WHERE " + name + " LIKE 'iteration %'")
+			return err
+		}), Options{})
+		tr := rep.Tracks[0]
+		if from := tr.IterationsFrom; from.How != c.how || len(tr.Iterations) != 8 || from.Confidence >= 0.9 != c.sure {
+			t.Errorf("%s: %d iterations by %q, confidence %.2f, want 8 by %q (%s)", c.part, len(tr.Iterations), from.How, from.Confidence, c.how, from.Why)
+		}
+	}
+}
+
 // TestInferredSteps: exports without ranges for iterations.
 func TestInferredSteps(t *testing.T) {
 	t.Parallel()

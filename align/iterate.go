@@ -98,8 +98,8 @@ type picked struct {
 	candidates []*candidate
 }
 
-// doubtful says that the GPU work must confirm what was chosen.
-func (p picked) doubtful() bool { return p.chosen != nil && p.chosen.doubt != "" }
+// doubtful says that the GPU work is to be asked about what was chosen.
+func (p picked) doubtful() bool { return p.chosen != nil && (p.chosen.doubt != "" || p.chosen.part) }
 
 // pickAll chooses for each process by how many launches its families hold.
 func pickAll(src *source, r *ranges, c *calls, fams [][]*family) []picked {

@@ -188,6 +188,31 @@ func TestRoundsAndWork(t *testing.T) {
 				d.in(fmt.Sprint("step ", i), func() { step(d) })
 			}
 		}, OriginKernels, 12, true},
+		{"a step range for one in two", func(d *program) {
+			for i := range 12 {
+				if i%2 != 0 {
+					step(d)
+					continue
+				}
+				d.in(fmt.Sprint("step ", i), func() { step(d) })
+			}
+		}, OriginRanges, 6, false},
+		{"a step range around a part of each", func(d *program) {
+			for i := range 12 {
+				d.in(fmt.Sprint("step ", i), func() { d.copied(nsysdb.CopyHtoD, 4096); d.named("kernel_a"); d.named("kernel_b") })
+				d.named("kernel_c")
+				d.named("kernel_d")
+				d.copied(nsysdb.CopyDtoH, 4)
+			}
+		}, OriginRanges, 12, false},
+		{"step ranges, and work after them that does not recur", func(d *program) {
+			for i := range 12 {
+				d.in(fmt.Sprint("step ", i), func() { step(d) })
+			}
+			for k := range 40 {
+				d.named(fmt.Sprint("other_", k))
+			}
+		}, OriginRanges, 12, true},
 	} {
 		d := &program{script: newScript(t), now: 100}
 		d.rt(50, 60, tid(procP, 1), 0, "cuInit")

@@ -153,6 +153,7 @@ func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
 			case best > 0 && c.main < mainShare && !c.executes():
 				c.doubt = "most of the GPU work lies elsewhere"
 			default:
+				c.part = c.cover < plainCover && !c.executes()
 				ranks[0] = append(ranks[0], c)
 				continue
 			}
