@@ -205,6 +205,20 @@ func TestRoundsAndWork(t *testing.T) {
 				d.copied(nsysdb.CopyDtoH, 4)
 			}
 		}, OriginRanges, 12, false},
+		{"one range around all steps, named for them", func(d *program) {
+			d.in("training steps", func() {
+				for range 12 {
+					d.in("forward", func() { step(d) })
+				}
+			})
+		}, OriginKernels, 12, true},
+		{"a single step, in which nothing recurs", func(d *program) {
+			d.in("step 10", func() {
+				for k := range 20 {
+					d.named(fmt.Sprint("other_", k))
+				}
+			})
+		}, OriginRanges, 1, false},
 		{"step ranges, and work after them that does not recur", func(d *program) {
 			for i := range 12 {
 				d.in(fmt.Sprint("step ", i), func() { step(d) })

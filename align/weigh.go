@@ -150,6 +150,8 @@ func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
 			switch {
 			case c.word == "epoch":
 				c.doubt = "an epoch may hold many steps"
+			case len(c.members) < 2 && !c.executes():
+				c.doubt = "it stands once, and may hold many rounds"
 			case best > 0 && c.main < mainShare && !c.executes():
 				c.doubt = "most of the GPU work lies elsewhere"
 			default:
