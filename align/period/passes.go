@@ -7,11 +7,13 @@ type passes struct {
 	turns
 	pattern sequence // what a forward pass looks like, its copies to the device first
 	forward []int    // by turn: the place of the forward pass, of its copies to the device first; back where it has none
+	vague   bool     // what the pattern begins with may be the optimizer's end
 }
 
 // findPasses learns how a forward pass looks, and finds its beginning in every turn.
 func findPasses(t turns) passes {
-	p := passes{t, t.learnPattern(), make([]int, len(t.list))}
+	pattern, vague := t.learnPattern()
+	p := passes{t, pattern, make([]int, len(t.list)), vague}
 	last := len(t.list) - 1
 	tries := maxTries
 	for i := range last {
@@ -21,7 +23,7 @@ func findPasses(t turns) passes {
 	return p
 }
 
-// learnPattern gives what a forward pass looks like.
+// learnPattern gives what a forward pass looks like, and whether what it begins with may be the optimizer's end.
 //
 //  1. Take a short turn, from its optimizer on where names tell it. It has neither an evaluation nor set-up; the very
 //     shortest may be damaged.
@@ -29,7 +31,9 @@ func findPasses(t turns) passes {
 //  3. Where that tells nothing and names tell the optimizer, the pattern begins at the copies to the device that follow
 //     it. Where they do not either, the tail after the last backward pass may show the optimizer.
 //  4. All copies to the device that come right before belong to it. A loss that is read does not.
-func (t turns) learnPattern() sequence {
+//  5. Where it begins right behind the kernels that names tell, and input is copied further on, the optimizer may go on in
+//     between, as with weights that are kept twice; or the input is the next step's.
+func (t turns) learnPattern() (pattern sequence, vague bool) {
 	order := make([]int, 0, len(t.list))
 	for i := 1; i < len(t.list)-1; i++ {
 		order = append(order, i)
@@ -44,9 +48,12 @@ func (t turns) learnPattern() sequence {
 	case start == 0:
 		start = t.afterTail(after)
 	}
+	if input := after.first(HtoD); named && start == 0 {
+		vague = input > 0 && input < after.len()
+	}
 	start = after.back(HtoD, start, 0)
 	start += after.run(DtoH, start)
-	return after.cut(start, after.len())
+	return after.cut(start, after.len()), vague
 }
 
 // commonEnd is the place from which on a turn is like the end of the first turn, or 0 where that cannot be told.

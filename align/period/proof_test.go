@@ -155,6 +155,34 @@ func TestOptimizerBehindNames(t *testing.T) {
 	}
 }
 
+// Where the recording begins behind the first input, and weights are copied between the optimizer's kernels and the next
+// input, those may belong to either step: that is less sure. Input right behind the optimizer leaves no doubt.
+func TestVagueStart(t *testing.T) {
+	t.Parallel()
+	for _, copied := range []int{0, 40} {
+		s := newScript(1)
+		for range 8 {
+			for k := range copied {
+				s.raw(1, "copy_weights", k)
+			}
+			s.class(1, HtoD, 100)
+			for k := range 40 {
+				s.raw(1, fmt.Sprint("forward_", k), 7)
+			}
+			for k := range 60 {
+				s.raw(2, fmt.Sprint("backward_", k), 7)
+			}
+			for k := range 8 {
+				s.raw(1, "multi_tensor_apply_kernel adam", k)
+			}
+		}
+		r := Find(s.ops, true)
+		if len(r.Iterations) != 8 || !r.Sure || r.Confidence >= 0.9 != (copied == 0) {
+			t.Errorf("%d copies: %d iterations, confidence %.2f, sure %v: %s", copied, len(r.Iterations), r.Confidence, r.Sure, r.Why)
+		}
+	}
+}
+
 // Requests whose tokens are only read are told by their prefills; passes of a batch that have none stay passes.
 func TestReadTokens(t *testing.T) {
 	t.Parallel()

@@ -39,6 +39,8 @@ const (
 	unnamedMatch = 0.6 // of fewer than sureSteps, where no kernel has an optimizer's name
 	twoSteps     = 0.6 // confidence is taken times this: they repeat a single time [confidence of oom, unet_realoom]
 	threeSteps   = 0.8 // likewise; they repeat twice [confidence in TestTraining]
+
+	vagueStart = 0.85 // likewise; the optimizer may go on into what is taken for the next step [master, from its second step on]
 )
 
 // How two stretches are compared.

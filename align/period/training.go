@@ -148,6 +148,9 @@ func (t training) confidence(match float64, whole int) float64 {
 	if t.named {
 		c = (1 + match) / 2 // two threads and an optimizer in turn are more than a resemblance
 	}
+	if t.vague {
+		c *= vagueStart
+	}
 	switch whole {
 	case 2:
 		c *= twoSteps
