@@ -21,7 +21,7 @@ const (
 	EventsMemory Events = "memory events"
 )
 
-// An ending is what is unknown of a process because its trace ended before it.
+// An ending is what is unknown of a process because its trace ended before it, or has gaps.
 type ending struct {
 	lost   []Lost // by row; nil where nothing is
 	cut    []bool // by iteration: some of its data are missing
@@ -90,6 +90,7 @@ func endings(src *source, a *alignment, r *rows, u *uses) (out []*ending, doubts
 			e.memoryEvents()
 		}
 		e.kernels(api)
+		e.gaps()
 		if e.lost != nil {
 			out[i] = &e.ending
 		}
@@ -138,7 +139,8 @@ func (e *ender) api() bool {
 func (e *ender) memoryEvents() {
 	end := e.lastMemory
 	if end == -maxTime {
-		return // there never were any: a library's own memory, or none at all
+		e.noMemory()
+		return
 	}
 	n, missing := 0, int64(0)
 	last := e.lastOf(func(i int) bool { return e.start(i) <= end })
@@ -201,10 +203,15 @@ func (e *ender) kernels(died bool) {
 	}
 }
 
+// begin makes room for what is lost.
+func (e *ender) begin() {
+	e.lost, e.cut = make([]Lost, len(e.rows.list)), make([]bool, len(e.rows.iters))
+}
+
 // cutFrom marks the iterations after one as cut off, and that one too unless it is whole.
 func (e *ender) cutFrom(last int, whole bool) {
 	if e.lost == nil {
-		e.lost, e.cut = make([]Lost, len(e.rows.list)), make([]bool, len(e.rows.iters))
+		e.begin()
 	}
 	for i := range e.cut {
 		e.cut[i] = e.cut[i] || i > last || i == last && !whole

@@ -159,6 +159,85 @@ func TestTraceGoesOn(t *testing.T) {
 	}
 }
 
+// Kernels may be missing in the middle: what the iterations launch tells how many. A few, or what a process that launches
+// graphs captures, is no gap.
+func TestKernelsMissing(t *testing.T) {
+	t.Parallel()
+	hole := func(from, to int64) func(Events, int64) bool {
+		return func(kind Events, at int64) bool { return kind != EventsGPU || at < from || at > to }
+	}
+	for name, c := range map[string]struct {
+		from, to int64 // of the gap
+		graph    bool  // another launch is that of a graph
+		cut      []int
+		backward bool // of the first of those, the backward pass lost kernels too
+	}{
+		"from the beginning": {0, 3000, false, []int{0, 1}, true},
+		"in the middle":      {2000, 4000, false, []int{1, 2}, true},
+		"a part of one":      {2000, 2500, false, []int{1}, false},
+		"a few":              {2000, 2200, false, nil, false},
+		"captures":           {2000, 4000, true, nil, false},
+		"none":               {0, 0, false, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t)
+			endedLoop(s, procP, 32, true, hole(c.from, c.to))
+			if c.graph {
+				s.rt(5890, 5891, tid(procP, 1), 9999, "cudaGraphLaunch_v10000")
+			}
+			rep := s.report(Options{Infer: InferOff})
+			its := onlyTrack(t, rep).Iterations
+			for i := range its {
+				it, cut := &its[i], slices.Contains(c.cut, i)
+				if it.Truncated != cut || it.Lost.Kernels != cut || it.Lost.Memory || it.Lost.API {
+					t.Errorf("%s: truncated %v, lost %+v, want %v", it.Name, it.Truncated, it.Lost, cut)
+				}
+				for k := range it.Phases {
+					p := &it.Phases[k]
+					if lost := cut && (p.Name == "forward" || p.Name == "backward" && c.backward); p.Lost.Kernels != lost {
+						t.Errorf("%s %s: lost %+v, want %v", it.Name, p.Path, p.Lost, lost)
+					}
+				}
+			}
+			var told []Warning
+			for _, w := range rep.Warnings {
+				if w.Code == KernelsLost {
+					told = append(told, w)
+				}
+			}
+			if len(c.cut) == 0 != (len(told) == 0) || len(told) > 0 && (told[0].Count != int64(len(c.cut)) || told[0].Name != its[c.cut[0]].Name) {
+				t.Errorf("warnings %+v", told)
+			}
+		})
+	}
+}
+
+// A process that allocates and has no memory event, where another has its own, has unknown memory. One that never allocates
+// has none.
+func TestMemoryOfOneProcessMissing(t *testing.T) {
+	t.Parallel()
+	for _, allocates := range []bool{true, false} {
+		s := newScript(t)
+		endedLoop(s, procP, 8, true, always)
+		endedLoop(s, procQ, 8, true, func(kind Events, _ int64) bool { return kind != EventsMemory })
+		if !allocates {
+			s.rts = slices.DeleteFunc(s.rts, func(r rtRow) bool { return r.tid == tid(procQ, 1) && r.name != "cudaLaunchKernel_v7000" })
+		}
+		rep := s.report(Options{Infer: InferOff})
+		for _, tr := range rep.Tracks {
+			for i := range tr.Iterations {
+				if it := &tr.Iterations[i]; it.Lost.Memory != (allocates && tr.PID == procQ) || it.Truncated {
+					t.Errorf("allocates %v, process %d %s: lost %+v", allocates, tr.PID, it.Name, it.Lost)
+				}
+			}
+		}
+		if told := hasWarning(rep, string(MemoryLost)) != ""; told != allocates {
+			t.Errorf("allocates %v: told %v", allocates, told)
+		}
+	}
+}
+
 // failing is a process all of whose launches fail from iteration 2 on.
 func failing(s *script) {
 	endedLoop(s, procP, 8, false, until(2990, EventsGPU))

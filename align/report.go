@@ -58,7 +58,7 @@ func (c Collected) Without(l Lost) Collected {
 }
 
 // Lost says which figures of a stretch of time are unknown although they were collected: the recording of the events that
-// they are counted from ended before it began. Their values mean nothing.
+// they are counted from ended before it began, or lost some. Their values mean nothing.
 type Lost struct {
 	Memory  bool // of levels that were traced; those of a snapshot are known
 	Kernels bool

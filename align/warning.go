@@ -19,7 +19,7 @@ type Warning struct {
 	// Of TraceEnded:
 	Events []Events // the kinds that ended
 	Time   int64    // ns; the last of them
-	Name   string   // of the iteration in which they ended; empty before the first
+	Name   string   // of the iteration in which they ended; empty before the first. Of KernelsLost, the first one
 }
 
 // counted are the warnings that count something.
@@ -42,6 +42,8 @@ const (
 	IterationGap  Code = "iteration_gap"       // nothing: Numbers are missing from the sequence
 	Aside         Code = "aside"               // kernels launched in libraries' ranges on other threads, of a track with iterations
 	TraceEnded    Code = "trace_ended"         // iterations of one process after its events ended, whose figures are unknown
+	KernelsLost   Code = "kernels_lost"        // iterations of one process from which kernels are missing although later ones have theirs
+	MemoryLost    Code = "memory_lost"         // allocations of one process that has no memory event, where others have theirs
 )
 
 // A Recording says how the recording itself went: what was recorded and what was not, beyond Collected.

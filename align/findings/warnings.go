@@ -148,6 +148,12 @@ func (d *doubter) met(rep *align.Report, w *align.Warning) {
 		d.say(w.PID, w.Code, "process %d: numbers %v are missing from the iterations %q", w.PID, w.Numbers, w.Pattern)
 	case w.Code == align.TraceEnded:
 		d.say(w.PID, w.Code, "%s", endedText(w, rep.Source.Start))
+	case w.Code == align.KernelsLost:
+		d.say(w.PID, w.Code, "process %d: kernels are missing from %s, first from %s, although their launches are there: the profiler lost them, and what they "+
+			"tell there is unknown, not 0; record again, fewer iterations or with --cuda-flush-interval=1000", w.PID, wording.Plural(int(w.Count), "iteration"), w.Name)
+	case w.Code == align.MemoryLost:
+		d.say(w.PID, w.Code, "process %d: %s of device memory left no event, though other processes have theirs: its memory is unknown, not 0; "+
+			"record again, with --cuda-memory-usage=true for all processes", w.PID, wording.Plural(int(w.Count), "allocation"))
 	case w.Code == align.Aside:
 		d.say(w.PID, w.Code, "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: "+
 			"they count for those ranges, in no iteration; --threads through, the default, gives them to the phase open at that time", w.PID, w.Device, w.Count)

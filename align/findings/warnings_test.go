@@ -56,6 +56,12 @@ func TestWarnings(t *testing.T) {
 			r.Warnings = []align.Warning{{Code: align.TraceEnded, PID: 7, Count: 4, Time: 3_500_000_000, Name: "step 2",
 				Events: []align.Events{align.EventsAPI, align.EventsGPU, align.EventsMemory}}}
 		}, 7, "trace_ended", "process 7: CUDA API calls, kernels and memory events end at 2.500 s, in step 2, although the program goes on: the trace ended, and what they tell of the 4 iterations"},
+		{func(r *align.Report) {
+			r.Warnings = []align.Warning{{Code: align.KernelsLost, PID: 7, Count: 3, Name: "step 2"}}
+		}, 7, "kernels_lost", "process 7: kernels are missing from 3 iterations, first from step 2,"},
+		{func(r *align.Report) {
+			r.Warnings = []align.Warning{{Code: align.MemoryLost, PID: 7, Count: 23}}
+		}, 7, "memory_lost", "process 7: 23 allocations of device memory left no event"},
 		{func(r *align.Report) { r.Tracks[0].Levels[1].LostFrees = 2 }, 7, "lost_frees", "process 7 device 1: 2 blocks of pinned memory"},
 		{func(r *align.Report) { r.Tracks[0].Levels[1] = align.Level{Kind: "kind 9", Allocs: 2} }, 7, "unknown_kind", "2 allocations are of memory \"kind 9\""},
 		{func(r *align.Report) { r.Tracks[0].Levels[1] = align.Level{Kind: "unknown", Allocs: 2} }, 7, "unknown_kind", "2 allocations are of memory \"unknown\""},
