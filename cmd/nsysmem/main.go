@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"nsysmem/internal/wording"
+	"nsysmem/render/plot"
 )
 
 // version is set by the linker for releases.
@@ -61,6 +62,7 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	code := run(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr, in: os.Stdin, args: os.Args[1:]})
 	stop()
+	plot.End() // an interrupted picture may still be at work
 	os.Exit(code)
 }
 

@@ -61,3 +61,7 @@ func missingWarning(missing []rune) findings.Warning {
 		Text: "no font has " + list + ": boxes are drawn in their place; install a font that has them or name its file with --font",
 	}
 }
+
+// End is called when the program ends, whether or not a picture is still being drawn: it waits until no temporary file of
+// one is left.
+func End() { canvas.End() }

@@ -23,21 +23,25 @@ type installed struct {
 // The scanner insists on writing an index; it goes to a temporary directory, never to the user's own.
 func scanInstalled() *installed {
 	in := &installed{files: map[string][]*opentype.Font{}}
+	temporary.while(in.scan)
+	return in
+}
+
+func (in *installed) scan() {
 	dir, err := os.MkdirTemp("", "nsysmem-fonts-")
 	if err != nil {
-		return in
+		return
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // nothing can be done about a leftover
 	found, err := fontscan.SystemFonts(log.New(io.Discard, "", 0), dir)
 	if err != nil {
-		return in
+		return
 	}
 	in.found = append(in.found, found...) // the scanner's own list is shared
 	slices.SortStableFunc(in.found, func(a, b fontscan.Footprint) int {
 		return cmp.Or(cmp.Compare(penalty(a), penalty(b)), cmp.Compare(a.Location.File, b.Location.File),
 			cmp.Compare(a.Location.Index, b.Location.Index))
 	})
-	return in
 }
 
 // penalty says how badly a font fits beside the built-in sans-serif.

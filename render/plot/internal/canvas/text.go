@@ -92,7 +92,7 @@ func (c *Canvas) Text(s string, x, y Length, st Style) {
 		if j > i {
 			run := string(runes[i:j])
 			if strings.TrimSpace(run) != "" {
-				c.out.FillString(wrapped(own, st.bold, size), Point{X: x, Y: y}, run)
+				temporary.while(func() { c.out.FillString(wrapped(own, st.bold, size), Point{X: x, Y: y}, run) })
 			}
 			x += c.fonts.width(run, size, bold)
 			i, last = j, 0
