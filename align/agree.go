@@ -15,6 +15,7 @@ type standing struct {
 	held    float64 // 0 to 1: share of the work in the GPU work's iterations that lies in the range that belongs to them
 	missed  float64 // 0 to 1: share of those iterations that no range belongs to
 	found   int     // iterations in the GPU work; 0 for none
+	trains  bool    // they are training steps
 	sure    bool    // what the GPU work tells is more than a resemblance
 }
 
@@ -49,7 +50,11 @@ const (
 //  4. So do ranges that hold less than half of each training step, such as its forward pass alone.
 //  5. Other ranges that are named rounds stand; where they do not agree, or hold only part of each, that is told.
 func (b *inferrer) confirm(c *candidate, list *opList, res *period.Result) standing {
-	out := standing{asked: true, found: len(res.Iterations), sure: res.Sure}
+	trains := res.Unit == "training step"
+	out := standing{asked: true, found: len(res.Iterations), trains: trains, sure: res.Sure}
+	if c.sound() && !trains {
+		return standing{asked: true} // a request may hold steps that the host feeds
+	}
 	if out.found == 0 {
 		if c.needsWork() {
 			out.dropped = c.doubt + ", and the GPU work does not confirm it"
@@ -58,7 +63,7 @@ func (b *inferrer) confirm(c *candidate, list *opList, res *period.Result) stand
 	}
 	shared := b.sharedWork(c, list, res)
 	out.agree, out.held, out.missed = shared.agree(), shared.held(), shared.missing()
-	if c.part && res.Sure && res.Unit == "training step" && shared.between > 2*shared.both {
+	if c.part && res.Sure && trains && shared.between > 2*shared.both {
 		out.dropped = fmt.Sprintf("its ranges hold less than half of the %d training steps in the GPU work", out.found)
 		return out
 	}
@@ -73,6 +78,9 @@ func (b *inferrer) confirm(c *candidate, list *opList, res *period.Result) stand
 	}
 	return out
 }
+
+// sound says that nothing speaks against a candidate that is named for a round and has phases.
+func (c *candidate) sound() bool { return c.doubt == "" && !c.part && c.word != "" && c.phases }
 
 // needsWork says that a candidate is no iteration unless the GPU work confirms it: nothing names it a round of the program.
 func (c *candidate) needsWork() bool { return c.doubt != "" && (c.word == "" || c.inner) }
@@ -207,7 +215,7 @@ const (
 // confidence is how sure iterations by ranges are.
 func confidence(c *candidate, s standing) float64 {
 	switch {
-	case c.part && s.sure && s.found > 0 && s.held < agreeing && !s.disagrees():
+	case (c.part || s.trains) && c.word != "" && s.sure && s.found > 0 && s.held < agreeing && !s.disagrees():
 		return partOfRound
 	case c.word != "" && !c.inner && (c.doubt == "" || s.agree >= agreeing && s.held >= agreeing) && !s.disagrees():
 		return namedRounds

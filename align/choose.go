@@ -17,8 +17,9 @@ type candidate struct {
 	cover    float64 // of the launches from its first member's start to its last one's end; 1 where there are none
 	place    around  // what its members lie inside, and hold
 	inner    bool    // named for a part of a round, or for another thing than a step
+	phases   bool    // ranges of the program begin inside its members; told of the one that was chosen
 	chosen   bool
-	part     bool   // named for a round, but launches lie between its ranges: the GPU work is asked whether they are its own
+	part     bool   // named for a round, but may be only a part of one: launches lie between its ranges, or an optimizer; the GPU work is asked
 	doubt    string // why the GPU work must confirm it; empty where the ranges alone are enough
 	why      string // why it was or was not chosen; empty until that is decided
 }
@@ -31,12 +32,14 @@ type ballot struct {
 	calls   *calls
 	last    int64   // ns; last time seen
 	said    []uint8 // by name, as says tells it; 0 where it was not asked
+
+	optimizing map[*thread]bool // as optimizes tells it
 }
 
 func newBallot(r *ranges, c *calls) *ballot {
 	parents := r.parents()
 	return &ballot{ranges: r, parents: parents, within: c.launchesWithin(r, parents), calls: c, last: r.time.with(c.time).last,
-		said: make([]uint8, len(r.names))}
+		said: make([]uint8, len(r.names)), optimizing: make(map[*thread]bool)}
 }
 
 func (b *ballot) candidate(p *process, f *family) *candidate {

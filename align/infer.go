@@ -26,7 +26,12 @@ type inferences struct {
 	byProc map[*process]inference
 }
 
+// cheapLaunches is up to how many launches of a process its GPU work is always asked: 16,000 take 50 ms on one core.
+const cheapLaunches = 1 << 14
+
 // infer finds iterations and phases in the GPU work of the processes that lack ranges for them.
+//
+// Of a small program the GPU work is asked too where ranges tell both: it costs little.
 //
 //  1. The operations of those processes are read and joined to their launches.
 //  2. Each process's are searched for what repeats.
@@ -41,7 +46,7 @@ func infer(ctx context.Context, src *source, r *ranges, c *calls, leads []lead, 
 			continue // there is nothing to search
 		}
 		iterations, phases := src.lacks(r, picks[i].chosen)
-		if iterations || phases || picks[i].doubtful() || src.opts.Infer == InferAlways {
+		if iterations || phases || picks[i].doubtful() || src.opts.Infer == InferAlways || src.iteration == nil && c.launched[i] <= cheapLaunches {
 			want[p] = true
 		}
 	}
@@ -74,7 +79,8 @@ func (s *source) lacks(r *ranges, chosen *candidate) (iterations, phases bool) {
 	if chosen == nil {
 		return s.iteration == nil, false
 	}
-	return false, !chosen.hasPhases(r)
+	chosen.phases = chosen.hasPhases(r)
+	return false, !chosen.phases
 }
 
 // An inferrer makes ranges of other ones and of what is inferred.

@@ -183,6 +183,40 @@ func TestPartsOfSteps(t *testing.T) {
 	}
 }
 
+// TestMicroBatchesAsBatches puts a range "batch" around the forward and backward pass of each micro-batch, three of which make
+// a step: the optimizer outside of them tells that, or the GPU work does. Around whole steps it is a round.
+func TestMicroBatchesAsBatches(t *testing.T) {
+	t.Parallel()
+	const name = "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
+	const steps = "DELETE FROM NVTX_EVENTS WHERE " + name + " LIKE 'iteration %'"
+	const micro = "UPDATE NVTX_EVENTS SET text = 'batch', textId = NULL, \"end\" = (SELECT min(b.\"end\") FROM NVTX_EVENTS b WHERE b.start >= NVTX_EVENTS.\"end\" AND " +
+		"coalesce(b.text, (SELECT value FROM StringIds WHERE id = b.textId)) = 'backward') WHERE " + name + " = 'forward'"
+	for _, c := range []struct {
+		what string
+		sql  []string
+		want int
+		sure bool
+	}{
+		{"micro-batches", []string{steps, micro}, 18, false},
+		{"micro-batches without a range for the optimizer", []string{steps, micro, "DELETE FROM NVTX_EVENTS WHERE " + name + " = 'optimizer'"}, 18, false},
+		{"steps", []string{"UPDATE NVTX_EVENTS SET text = 'batch', textId = NULL WHERE " + name + " LIKE 'iteration %'"}, 6, true},
+	} {
+		rep := analyze(t, rewrite(t, findExport(t, "gpt_amp"), func(db *sql.DB) error {
+			for _, q := range c.sql {
+				if _, err := db.Exec(q); err != nil {
+					return err
+				}
+			}
+			return nil
+		}), Options{})
+		tr := rep.Tracks[0]
+		from := tr.IterationsFrom
+		if from.How != OriginRanges || len(tr.Iterations) != c.want || from.Confidence >= 0.9 != c.sure || (hasWarning(rep, string(Disagreement)) == "") != c.sure {
+			t.Errorf("%s: %d iterations by %q, confidence %.2f (%s)", c.what, len(tr.Iterations), from.How, from.Confidence, from.Why)
+		}
+	}
+}
+
 // TestInferredSteps: exports without ranges for iterations.
 func TestInferredSteps(t *testing.T) {
 	t.Parallel()

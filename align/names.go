@@ -21,6 +21,9 @@ var (
 	trainingWord = regexp.MustCompile(`(?i)backward|(?:^|[^a-z])(?:bwd|bprop)|optim|zero_?grad`)
 )
 
+// Words of an optimizer's step; PyTorch's profiler writes "Optimizer.step#AdamW.step".
+var optimizerWord = regexp.MustCompile(`(?i)(?:^|[^a-z])optim(?:$|[^a-z])|optimi[sz]er`)
+
 // Words that make a round a part of another one, or another thing than a step of the program's main work: micro-batches,
 // decode steps and tokens, evaluations, steps of a diffusion.
 var innerWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:micro|sub|inner|decod|token|eval|valid|val(?:$|[^a-z])|test|denois|diffus|rollout|warm|dummy|calib)`)

@@ -137,6 +137,37 @@ func TestRounds(t *testing.T) {
 	}
 }
 
+// rounds trains for some steps of several micro-batches each, more than are always asked of their work, with the optimizer's
+// range inside the last of them or behind it.
+func rounds(d *program, steps, micro int, inside bool) {
+	optimizer := func() {
+		d.in("optimizer", func() {
+			for range 4 {
+				d.named("multi_tensor_apply_kernel adam")
+			}
+		})
+	}
+	for range steps {
+		d.copied(nsysdb.CopyHtoD, 4096)
+		for m := range micro {
+			d.in("batch", func() {
+				d.in("forward", func() {
+					for k := range cheapLaunches / (steps * micro) {
+						d.named(fmt.Sprint("kernel_", k%30))
+					}
+				})
+				d.in("backward", func() { d.named("kernel_back") })
+				if inside && m == micro-1 {
+					optimizer()
+				}
+			})
+		}
+		if !inside {
+			optimizer()
+		}
+	}
+}
+
 // Ranges in doubt are held against the GPU work: steps that copy input, launch five kernels by another name each and read a
 // loss, twelve times.
 func TestRoundsAndWork(t *testing.T) {
@@ -205,6 +236,9 @@ func TestRoundsAndWork(t *testing.T) {
 				d.copied(nsysdb.CopyDtoH, 4)
 			}
 		}, OriginRanges, 12, false},
+		{"micro-batches of many launches, with an optimizer outside of them", func(d *program) { rounds(d, 12, 3, false) }, OriginRanges, 36, false},
+		{"micro-batches of many launches, the optimizer inside of each third", func(d *program) { rounds(d, 12, 3, true) }, OriginRanges, 36, false},
+		{"steps of many launches, the optimizer inside", func(d *program) { rounds(d, 12, 1, true) }, OriginRanges, 12, true},
 		{"one range around all steps, named for them", func(d *program) {
 			d.in("training steps", func() {
 				for range 12 {

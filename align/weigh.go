@@ -25,6 +25,7 @@ const (
 type around struct {
 	phase string // name of a range that is named for a phase; empty for none
 	holds bool   // most members hold a forward and a backward pass or an optimizer, by the names of ranges
+	lacks bool   // most members lack an optimizer that the thread has: they may be micro-batches, or a part of a step
 }
 
 // maxAsked is how many members of a family are asked what they are inside of: bounds the time for long programs.
@@ -35,7 +36,7 @@ func (b *ballot) around(f *family) around {
 	var out around
 	counts := make(map[string]int)
 	stride := (len(f.members) + maxAsked - 1) / maxAsked
-	asked, holds := 0, 0
+	asked, holds, optimizers := 0, 0, 0
 	for i := 0; i < len(f.members); i += stride {
 		asked++
 		phase := ""
@@ -45,8 +46,12 @@ func (b *ballot) around(f *family) around {
 			}
 		}
 		counts[phase]++
-		if b.holdsPasses(f, f.members[i]) {
+		passes, optimizer := b.inside(f, f.members[i])
+		if passes {
 			holds++
+		}
+		if optimizer {
+			optimizers++
 		}
 	}
 	for phase, n := range counts {
@@ -55,11 +60,13 @@ func (b *ballot) around(f *family) around {
 		}
 	}
 	out.holds = 5*holds >= 4*asked
+	out.lacks = 2*optimizers < asked && b.optimizes(f.thread)
 	return out
 }
 
-// holdsPasses says that a range of a thread holds others that are named for a forward pass and for what only training has.
-func (b *ballot) holdsPasses(f *family, id int32) bool {
+// inside says of a range of a thread that it holds others that are named for a forward pass and for what only training has,
+// and that it holds an optimizer, or more ranges than are asked.
+func (b *ballot) inside(f *family, id int32) (passes, optimizer bool) {
 	spans := b.ranges.spans
 	ids := f.thread.ranges
 	i, _ := slices.BinarySearchFunc(ids, spans[id].start, func(k int32, t int64) int {
@@ -69,26 +76,53 @@ func (b *ballot) holdsPasses(f *family, id int32) bool {
 		return 1
 	})
 	forward, backward := false, false
-	for _, k := range ids[i:min(len(ids), i+maxInside)] {
+	for n, k := range ids[i:] {
 		if spans[k].start >= spans[id].end {
 			break
 		}
-		if k == id || spans[k].operator {
+		if n == maxInside {
+			optimizer = true
+			break
+		}
+		if k == id {
 			continue
 		}
 		said := b.says(spans[k].name)
+		optimizer = optimizer || said&saysOptimizer != 0
+		if spans[k].operator {
+			continue
+		}
 		forward = forward || said&saysForward != 0
 		backward = backward || said&saysTraining != 0
 	}
-	return forward && backward
+	return forward && backward, optimizer
+}
+
+// optimizes says that a thread has several ranges of one name that is an optimizer's: a single one may set it up.
+func (b *ballot) optimizes(t *thread) bool {
+	if is, ok := b.optimizing[t]; ok {
+		return is
+	}
+	counts := make(map[int32]int)
+	is := slices.ContainsFunc(t.ranges, func(id int32) bool {
+		name := b.ranges.spans[id].name
+		if b.says(name)&saysOptimizer == 0 {
+			return false
+		}
+		counts[name]++
+		return counts[name] > 1
+	})
+	b.optimizing[t] = is
+	return is
 }
 
 // What a name says of the range that bears it.
 const (
-	saysPass     = 1 << iota // it is a pass, or a part of a round as large
-	saysForward              // it is a forward pass
-	saysTraining             // it is of what only training has
-	saysKnown                // it was asked
+	saysPass      = 1 << iota // it is a pass, or a part of a round as large
+	saysForward               // it is a forward pass
+	saysTraining              // it is of what only training has
+	saysOptimizer             // it is an optimizer's step
+	saysKnown                 // it was asked
 )
 
 // says tells what a name says. It is asked once a name: spans may be many more.
@@ -103,6 +137,9 @@ func (b *ballot) says(name int32) uint8 {
 		}
 		if trainingWord.MatchString(text) {
 			said |= saysTraining
+		}
+		if optimizerWord.MatchString(text) {
+			said |= saysOptimizer
 		}
 		b.said[name] = said
 	}
@@ -155,7 +192,7 @@ func weigh(cs []*candidate, best float64) (ranks [3][]*candidate) {
 			case best > 0 && c.main < mainShare && !c.executes():
 				c.doubt = "most of the GPU work lies elsewhere"
 			default:
-				c.part = c.cover < plainCover && !c.executes()
+				c.part = (c.cover < plainCover || c.place.lacks) && !c.executes()
 				ranks[0] = append(ranks[0], c)
 				continue
 			}
