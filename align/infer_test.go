@@ -166,11 +166,17 @@ func TestPartsOfSteps(t *testing.T) {
 		part string
 		how  Origin
 		sure bool
+		open bool // the ranges of the steps were never closed
 	}{
-		{"forward", OriginKernels, true}, {"backward", OriginRanges, false}, {"iteration %", OriginRanges, true},
+		{"forward", OriginKernels, true, false}, {"backward", OriginRanges, false, false}, {"iteration %", OriginRanges, true, false},
+		{"iteration %", OriginRanges, true, true},
 	} {
 		rep := analyze(t, rewrite(t, findExport(t, "cnn_default"), func(db *sql.DB) error {
 			if _, err := db.Exec("UPDATE NVTX_EVENTS SET text = 'train_step', textId = NULL WHERE "+name+" LIKE ?", c.part); err != nil {
+				return err
+			}
+			if c.open {
+				_, err := db.Exec("UPDATE NVTX_EVENTS SET \"end\" = NULL WHERE " + name + " = 'train_step'")
 				return err
 			}
 			_, err := db.Exec("DELETE FROM NVTX_EVENTS WHERE " + name + " LIKE 'iteration %'")
