@@ -4,33 +4,6 @@ package category
 
 import "nsysmem/torchmem"
 
-// A Kind is what a block is for, in the words of PyTorch's profiler.
-type Kind uint8
-
-// The categories. Of says how they are told.
-const (
-	Unknown Kind = iota
-	Parameter
-	OptimizerState
-	Input
-	Activation
-	Gradient
-	AutogradDetail
-	Temporary
-	NumKinds // not a category
-)
-
-var kindNames = [NumKinds]string{"unknown", "parameter", "optimizer state", "input", "activation", "gradient",
-	"autograd detail", "temporary"}
-
-// String is the category's name in tables.
-func (k Kind) String() string {
-	if k < NumKinds {
-		return kindNames[k]
-	}
-	return "unknown"
-}
-
 // Of tells what each block is for, by its life alone. A block is *lasting* where it outlives the whole of a later
 // iteration, or lives on at the end of the recording and was born before the last iteration. The first rule that fits its
 // birth counts:
@@ -55,16 +28,32 @@ func (k Kind) String() string {
 //
 // The result has one category for each block. iterations is the number of iterations; with none, all but what rules 1 and
 // 2 tell is unknown.
-func Of(lives []Life, iterations int) []Kind {
+func Of(lives []Life, iterations int) []Told {
+	return ofRest(lives, iterations, make([]Told, len(lives)))
+}
+
+// ofRest is Of for those blocks that are not told yet. The others count where rules look at sizes.
+func ofRest(lives []Life, iterations int, told []Told) []Told {
 	s := sorter{lives: lives, last: iterations - 1, out: make([]Kind, len(lives))}
 	for i := range lives {
-		b := s.birthOf(&lives[i])
-		s.born[b] = append(s.born[b], i)
+		s.out[i] = told[i].Kind
+		if told[i].Rule == "" {
+			b := s.birthOf(&lives[i])
+			s.born[b] = append(s.born[b], i)
+		}
 	}
 	for _, r := range rules {
 		r.sort(&s, s.born[r.birth])
+		for _, i := range s.born[r.birth] {
+			if s.out[i] != Unknown {
+				told[i] = Told{s.out[i], r.rule}
+				if s.out[i] == Workspace {
+					told[i].Rule = LifeWorkspace
+				}
+			}
+		}
 	}
-	return s.out
+	return told
 }
 
 // A birth is what is told of a block by how it was born. Each block has one.
@@ -88,16 +77,17 @@ const (
 // needs all parameters.
 var rules = []struct {
 	birth birth
+	rule  Rule
 	sort  func(s *sorter, blocks []int)
 }{
-	{bornPassing, (*sorter).passing},     // rule 1
-	{bornData, (*sorter).data},           // rule 2
-	{bornBefore, (*sorter).before},       // rule 3
-	{bornBackward, (*sorter).backward},   // rule 6
-	{bornEarly, (*sorter).early},         // rule 4
-	{bornOptimizer, (*sorter).optimizer}, // rule 5
-	{bornForward, (*sorter).forward},     // rule 7
-	{bornElsewhere, (*sorter).elsewhere}, // rule 8
+	{bornPassing, LifePassing, (*sorter).passing},       // rule 1
+	{bornData, LifeData, (*sorter).data},                // rule 2
+	{bornBefore, LifeBefore, (*sorter).before},          // rule 3
+	{bornBackward, LifeBackward, (*sorter).backward},    // rule 6
+	{bornEarly, LifeEarly, (*sorter).early},             // rule 4
+	{bornOptimizer, LifeOptimizer, (*sorter).optimizer}, // rule 5
+	{bornForward, LifeForward, (*sorter).forward},       // rule 7
+	{bornElsewhere, LifeElsewhere, (*sorter).elsewhere}, // rule 8
 }
 
 type sorter struct {
