@@ -37,6 +37,7 @@ const (
 	markBucket                      // the innermost frame is DistributedDataParallel's
 	markCopy                        // deepcopy of a tensor, or code that keeps an average of weights
 	markClones                      // deepcopy that builds layers
+	markDict                        // tensors are read from a file
 	markMover                       // a function that moves batches to the device
 	markScale                       // GradScaler makes its scale
 	markClear                       // caches are cleared
@@ -83,6 +84,7 @@ type scan struct {
 	trait
 	own     bool // a frame of the program itself was passed
 	closure bool // the frames so far are called by an optimizer, and are not its own
+	wraps   bool // a module of PyTorch's that wraps others moves its arguments
 }
 
 // traitOf reads a stack.
@@ -118,6 +120,9 @@ func traitOf(stack []torchmem.Frame) trait {
 	if s.has(markClones) {
 		s.marks &^= markCopy
 	}
+	if s.zone == zoneCall && !s.wraps {
+		s.marks &^= markMover
+	}
 	return s.trait
 }
 
@@ -150,6 +155,9 @@ func (s *scan) build(p *place) {
 	switch p.name {
 	case "zero_grad":
 		s.marks |= markZeroGrad
+	case "persistent_load", "load_tensor", "load_file", "get_tensor":
+		s.markIn(p, markDict, "torch/serialization.py")
+		s.markIn(p, markDict, "safetensors/")
 	case "grad":
 		if strings.HasSuffix(p.file, "autograd/__init__.py") {
 			s.marks |= markGrad
@@ -219,7 +227,7 @@ func (s *scan) averages(p *place) bool {
 // movers are functions of frameworks that move a batch to the device.
 var movers = map[string]bool{"send_to_device": true, "batch_to_device": true, "move_data_to_device": true, "transfer_batch_to_device": true,
 	"batch_to": true, "_prepare_input": true, "_prepare_inputs": true, "pin_memory": true, "recursive_to": true, "_recursive_to": true,
-	"_to_kwargs": true, "to_kwargs": true, "scatter": true, "scatter_kwargs": true}
+	"_to_kwargs": true, "to_kwargs": true, "scatter_kwargs": true}
 
 // pass reads what a frame says of the code that asked, as long as none further in has.
 func (s *scan) pass(p *place) {
@@ -241,6 +249,7 @@ func (s *scan) pass(p *place) {
 	}
 	if movers[p.name] || strings.Contains(p.name, "collate") {
 		s.marks |= markMover
+		s.wraps = s.wraps || strings.Contains(p.file, "torch/")
 	}
 	switch {
 	case s.zone != zoneNone:

@@ -60,6 +60,7 @@ const (
 	ByBackward    Rule = "backward"       // made in a backward pass and gone with it, or not
 	BySibling     Rule = "sibling"        // made by the line whose other blocks another rule told
 	ByMover       Rule = "mover"          // made by a function that moves batches to the device
+	ByFile        Rule = "file"           // read from a file and kept
 	ByPool        Rule = "private pool"   // in a segment of a private pool
 	ByResident    Rule = "resident"       // made before the first step and kept
 	ByBefore      Rule = "before forward" // made outside of modules before a step's forward pass, and used by it

@@ -20,7 +20,7 @@ type workspaceKey struct {
 var passRules = []stackRule{
 	{ByBucket, (*telling).bucket},
 	{BySibling, when(Gradient, (*telling).sibling)},
-	{ByCollective, when(Communication, func(t *telling, s *subject) bool { return s.born.zone == zoneCollective && !s.born.has(markMover) })},
+	{ByCollective, when(Communication, (*telling).collective)},
 	{ByFirstUse, when(Workspace, (*telling).firstUse)},
 	{ByRecompute, (*telling).recompute},
 	{ByBackward, (*telling).backward},
@@ -28,11 +28,12 @@ var passRules = []stackRule{
 
 // count counts parameters by size, and says whether gradients are blocks of their own.
 func (t *telling) count() {
-	t.params, t.used, t.lines = sizeCount{}, map[workspaceKey]bool{}, map[torchmem.StackID]*lineUse{}
-	first := t.end
+	t.params, t.used, t.lines = sizeCount{}, map[workspaceKey]int32{}, map[torchmem.StackID]*lineUse{}
+	first := int32(-1)
 	if len(t.passes) > 0 {
 		first = t.passes[0].from
 	}
+	t.countCleared()
 	left := make([]int64, len(t.passes)) // bytes that outlive each pass
 	var buckets int64
 	for i := range t.told {
@@ -45,7 +46,7 @@ func (t *telling) count() {
 		case t.told[i].Rule == "" && s.born.has(markBucket) && t.lasts(&s):
 			buckets += s.b.Requested
 		}
-		if s.pass >= 0 && s.born.engine && s.to > t.passes[s.pass].to && s.born.zone != zoneCollective {
+		if s.pass >= 0 && s.born.engine && s.to > t.passes[s.pass].to && s.born.zone == zoneNone && !(s.kept() && workspaceSizes[s.b.Requested]) {
 			left[s.pass] += s.b.Requested
 		}
 	}
@@ -81,7 +82,7 @@ func (t *telling) bucket(s *subject) (Kind, bool) {
 // sibling tells a gradient by the line that made it, where the others of that line were given back in zero_grad.
 func (t *telling) sibling(s *subject) bool {
 	l := t.lines[s.b.Stack]
-	return l != nil && l.gradients > 0 && s.born.python && (s.pass < 0 || s.to > t.passes[s.pass].to)
+	return l != nil && l.gradients > 0 && s.born.python && (s.pass >= 0 && s.to > t.passes[s.pass].to || s.pass < 0 && s.over == 0)
 }
 
 // firstUse tells a library's workspace: of a size that libraries ask for, taken at a product on a stream for the first
@@ -92,18 +93,44 @@ func (t *telling) firstUse(s *subject) bool {
 		return false
 	}
 	in := s.pass >= 0 && s.born.engine
-	if !in && s.born.zone != zoneCall && s.born.zone != zoneCompiled {
+	switch {
+	case in, s.born.zone == zoneCall, s.born.zone == zoneCompiled:
+	case s.born.zone == zoneNone && t.stay(s.b.Requested) > t.params[s.b.Requested]: // a product outside of modules has its twin in the backward pass
+	default:
 		return false
 	}
 	key := workspaceKey{s.b.Requested, s.b.Stream, in}
-	if t.used[key] || in && t.stay(s.b.Requested) <= t.params[s.b.Requested] && s.pass == int32(len(t.passes)-1) {
+	if gone, ok := t.used[key]; ok && s.from < gone {
 		return false
 	}
-	if in && t.params[s.b.Requested] > 0 && t.stay(s.b.Requested) <= t.params[s.b.Requested] {
-		return false
+	if n := t.params[s.b.Requested]; in && n > 0 && s.from > t.cleared && t.stay(s.b.Requested) <= n {
+		return false // a gradient
 	}
-	t.used[key] = true
+	t.used[key] = s.to
 	return true
+}
+
+// countCleared finds the last zero_grad. Several lines may clear several models' gradients: the one that stopped first counts.
+func (t *telling) countCleared() {
+	last := map[place]int32{}
+	for i := range t.told {
+		if t.told[i].Rule == ByZeroGrad {
+			s := t.subject(i)
+			last[s.freed.line] = max(last[s.freed.line], s.to)
+		}
+	}
+	t.cleared = -1
+	for _, at := range last {
+		if t.cleared < 0 || at < t.cleared {
+			t.cleared = at
+		}
+	}
+}
+
+// collective tells a buffer of torch.distributed. What FSDP leaves behind in a backward pass is a gradient.
+func (t *telling) collective(s *subject) bool {
+	left := s.pass >= 0 && s.born.engine && s.to > t.passes[s.pass].to
+	return s.born.zone == zoneCollective && !s.born.has(markMover) && !left
 }
 
 // stay is how many blocks of a size backward passes left behind for good.

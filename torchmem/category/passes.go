@@ -49,7 +49,7 @@ type reader struct {
 	history
 	traits  *traits
 	open    map[uint64]bool // addresses of gradients that the pass in hand started from
-	loose   bool            // the pass in hand has no such gradient: the engine's thread alone tells it
+	loose   bool            // the pass in hand ends when its caller goes on, not with such a gradient
 	in      bool            // a pass is in hand
 	pre     bool
 	called  bool
@@ -61,7 +61,8 @@ type reader struct {
 // historyOf reads a trace.
 //
 //  1. A backward pass is the life of the gradient that it starts from. Where there is none, because the program gave its
-//     own, it is a run of requests by the engine's thread: the thread that called it waits meanwhile.
+//     own, it is a run of requests by the engine's thread: the thread that called it waits meanwhile. That of
+//     torch.autograd.grad also ends when its caller goes on, for a graph of the gradient may hold what it started from.
 //  2. A step's forward pass begins where a module is called first after a backward pass, an optimizer's step or zero_grad.
 func historyOf(r *Recording, ts *traits) *history {
 	x := &reader{traits: ts, open: map[uint64]bool{}, pre: true}
@@ -119,6 +120,14 @@ func (x *reader) finish(i int32) {
 	x.passes[len(x.passes)-1].to = i
 }
 
+// goOn ends a loose pass where the thread that called it goes on.
+func (x *reader) goOn(i int32, t *trait) {
+	if x.in && x.loose && t.python && !t.engine && t.zone != zoneEngine {
+		x.finish(i)
+		clear(x.open)
+	}
+}
+
 func (x *reader) freed(i int32, e *torchmem.TraceEvent, t *trait) {
 	if x.open[e.Addr] {
 		delete(x.open, e.Addr)
@@ -126,23 +135,19 @@ func (x *reader) freed(i int32, e *torchmem.TraceEvent, t *trait) {
 			x.finish(i)
 		}
 	}
-	if x.in && x.loose && t.python && !t.engine {
-		x.finish(i)
-	}
+	x.goOn(i, t)
 	if t.has(markZeroGrad) {
 		x.pre, x.calling = true, false
 	}
 }
 
 func (x *reader) born(i int32, e *torchmem.TraceEvent, t *trait) {
-	if x.in && x.loose && t.python && !t.engine {
-		x.finish(i)
-	}
+	x.goOn(i, t)
 	switch {
 	case t.has(markSeed):
 		x.open[e.Addr] = true
 		if !x.in {
-			x.begin(i, t, false)
+			x.begin(i, t, t.has(markGrad))
 		}
 	case x.in:
 	case t.engine:
@@ -171,7 +176,9 @@ func over(at []int32, from, to int32) int {
 
 // begun is how many passes begin between two events.
 func (h *history) begun(from, to int32) int {
-	n := func(x int32) int { return sort.Search(len(h.passes), func(i int) bool { return h.passes[i].from >= x }) }
+	n := func(x int32) int {
+		return sort.Search(len(h.passes), func(i int) bool { return h.passes[i].from >= x })
+	}
 	return max(n(to)-n(from+1), 0)
 }
 

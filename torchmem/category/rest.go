@@ -9,6 +9,7 @@ var lifeRules = []stackRule{
 	})},
 	{"", func(t *telling, s *subject) (Kind, bool) { return Unknown, s.b.Birth == torchmem.Never }}, // by life
 	{ByMover, when(Input, func(t *telling, s *subject) bool { return s.born.has(markMover) && t.used1(s) })},
+	{ByFile, (*telling).file},
 	{ByPool, when(GraphPool, func(t *telling, s *subject) bool { return s.kept() && t.private(s.b) })},
 	{ByResident, (*telling).resident},
 	{ByBefore, when(Input, (*telling).before)},
@@ -21,6 +22,7 @@ var lifeRules = []stackRule{
 // learn counts what lasts outside of modules by the line that made it, and gradients by size.
 func (t *telling) learn() {
 	now := sizeCount{}
+	t.stateless, t.loaded, t.asked = true, sizeCount{}, sizeCount{}
 	t.gradients = sizeCount{}
 	for i := range t.told {
 		s := t.subject(i)
@@ -28,6 +30,12 @@ func (t *telling) learn() {
 			// Gradients of one pass live at once.
 			now[s.b.Requested<<20|int64(s.pass)&(1<<20-1)]++
 			t.gradients[s.b.Requested] = max(t.gradients[s.b.Requested], now[s.b.Requested<<20|int64(s.pass)&(1<<20-1)])
+		}
+		if t.told[i].Kind == OptimizerState && t.told[i].Rule != ByScaler {
+			t.stateless = false
+		}
+		if t.told[i].Rule == "" && s.born.has(markDict) && t.lasts(&s) {
+			t.loaded[s.b.Requested]++
 		}
 		if t.told[i].Rule == "" && s.born.zone == zoneNone && t.longLived(&s) {
 			l := t.line(s.b.Stack)
@@ -53,14 +61,14 @@ func (t *telling) resident(s *subject) (Kind, bool) {
 	if s.born.zone != zoneNone || s.born.engine || !t.longLived(s) {
 		return Unknown, false
 	}
-	early := len(t.passes) == 0 && (len(t.calls) == 0 || s.from < t.calls[0]) || len(t.passes) > 0 && s.from < t.passes[0].from && s.pre
+	early := len(t.passes) == 0 && (len(t.calls) == 0 || s.from < t.calls[0]) || len(t.passes) > 0 && s.from < t.passes[0].from && t.isPre(s)
 	n := s.b.Requested
 	l := t.lines[s.b.Stack]
 	copies := l != nil && l.weights >= 2 && 5*l.weights >= 4*l.lasting
 	switch {
 	case early && t.gradients[n] > t.params[n]:
 		return Parameter, true
-	case copies && s.pre:
+	case copies && t.isPre(s) && (len(t.passes) == 0 || 2*s.over >= len(t.passes)):
 		return WeightCopy, true
 	case early && s.born.has(markCtor):
 		return Parameter, true
@@ -80,18 +88,55 @@ func (t *telling) before(s *subject) bool {
 	if s.over == 0 { // an evaluation, or a program without backward passes: what modules get is input
 		return over(t.calls, s.from, s.to) > 0
 	}
-	if !s.pre {
-		return false
-	}
-	next := t.passes[len(t.passes)-s.left(t)]
-	if !next.called && s.freed != nil && s.freed.engine && t.during(s.to) >= 0 {
-		return false // no module is called in this step: autograd alone held it
-	}
-	return true
+	return t.isPre(s)
 }
 
-// left is how many passes begin after the birth of a block.
-func (s *subject) left(t *telling) int { return t.begun(s.from, t.end) }
+// isPre says that a block was made before anything else that the next backward pass uses.
+func (t *telling) isPre(s *subject) bool {
+	k := len(t.passes) - t.begun(s.from, t.end)
+	if k >= len(t.passes) {
+		return s.pre
+	}
+	return s.from < t.saved1[k]
+}
+
+// learnSaved finds for each backward pass the first block of its forward pass: made by a module and alive when it begins
+// or, where no module is called, given back by the engine itself, so that no variable of the program held it.
+func (t *telling) learnSaved() {
+	t.saved1 = make([]int32, len(t.passes))
+	for k := range t.saved1 {
+		t.saved1[k] = t.end
+	}
+	for i := range t.told {
+		s := t.subject(i)
+		if t.told[i].Rule != "" || s.over == 0 || s.born.engine || s.kept() {
+			continue
+		}
+		k := len(t.passes) - t.begun(s.from, t.end)
+		byEngine := s.freed != nil && s.freed.engine && t.during(s.to) >= 0
+		if s.born.zone == zoneCall || s.born.zone == zoneCompiled || !t.passes[k].called && byEngine {
+			t.saved1[k] = min(t.saved1[k], s.from)
+		}
+	}
+}
+
+// file tells tensors that were read from a file and kept. Where no state was seen to be made, the optimizer got its own
+// from there.
+func (t *telling) file(s *subject) (Kind, bool) {
+	if !s.born.has(markDict) || !t.lasts(s) {
+		return Unknown, false
+	}
+	n := t.params[s.b.Requested]
+	sets := 0
+	if n > 0 {
+		sets = t.loaded[s.b.Requested] / n
+	}
+	t.asked[s.b.Requested]++
+	if t.stateless && (n == 0 || sets == 2 || sets > 2 && t.asked[s.b.Requested] > n*(sets%2)) {
+		return OptimizerState, true
+	}
+	return WeightCopy, true
+}
 
 // rebound tells an input by its variable: it was given back by the very line that made it, outside of modules.
 func (t *telling) rebound(s *subject) bool {

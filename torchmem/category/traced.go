@@ -24,6 +24,7 @@ func Traced(r *Recording, lives []Life, iterations int) []Told {
 	t.count()
 	t.ask(passRules)
 	t.learn()
+	t.learnSaved()
 	t.ask(lifeRules)
 	return ofRest(lives, iterations, t.told)
 }
@@ -36,12 +37,16 @@ type telling struct {
 	frees  bool // stacks of frees are recorded
 	told   []Told
 
-	params    sizeCount // parameters, by size
-	gradients sizeCount // gradients that live at once at most, by size
-	kept      sizeCount // blocks that a backward pass left behind and that stay for good, of sizes that libraries ask for
-	apart     bool      // gradients are blocks of their own, beside the reduction buckets
-	used      map[workspaceKey]bool
-	lines     map[torchmem.StackID]*lineUse
+	params        sizeCount              // parameters, by size
+	gradients     sizeCount              // gradients that live at once at most, by size
+	kept          sizeCount              // blocks that a backward pass left behind and that stay for good, of sizes that libraries ask for
+	apart         bool                   // gradients are blocks of their own, beside the reduction buckets
+	used          map[workspaceKey]int32 // when the last workspace of its kind went
+	cleared       int32                  // event of the last zero_grad that cleared gradients; of the earliest, where several lines do; -1 for none
+	saved1        []int32                // by pass, when the first block that it uses was made in a forward pass
+	stateless     bool                   // no optimizer's state was seen to be made
+	loaded, asked sizeCount
+	lines         map[torchmem.StackID]*lineUse
 }
 
 type sizeCount map[int64]int
@@ -138,7 +143,8 @@ func marked(m marks) func(s *subject) bool { return func(s *subject) bool { retu
 var stackRules = []stackRule{
 	{BySeed, when(AutogradDetail, func(t *telling, s *subject) bool { return s.born.has(markSeed) })},
 	{ByZeroGrad, when(Gradient, func(t *telling, s *subject) bool {
-		return s.freed != nil && s.freed.has(markZeroGrad) && !s.born.has(markZeroGrad)
+		// What the program made before a backward pass may go with a gradient that shares it, as a sparse one does its indices.
+		return s.freed != nil && s.freed.has(markZeroGrad) && !s.born.has(markZeroGrad) && (s.born.engine || s.over == 0)
 	})},
 	{ByHandle, when(Workspace, func(t *telling, s *subject) bool { return s.born.has(markHandle) })},
 	{ByStateLoad, orTemporary(OptimizerState, marked(markStateLoad))},
