@@ -171,10 +171,21 @@ func (t *telling) backward(s *subject) (Kind, bool) {
 	switch {
 	case s.kept():
 		return Gradient, n > 0 || !t.private(s.b)
-	case p.grad && t.during(s.to) >= 0:
+	case p.grad && t.usedAgain(s):
 		return Activation, true
 	}
 	return Gradient, true
+}
+
+// usedAgain says that a backward pass that is not of torch.autograd.grad begins while the block lives.
+func (t *telling) usedAgain(s *subject) bool {
+	k := len(t.passes) - t.begun(s.from, t.end)
+	for ; k < len(t.passes) && t.passes[k].from < s.to; k++ {
+		if !t.passes[k].grad {
+			return true
+		}
+	}
+	return false
 }
 
 // private says that a block lies in a segment of a private pool.

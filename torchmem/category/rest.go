@@ -22,7 +22,7 @@ var lifeRules = []stackRule{
 // learn counts what lasts outside of modules by the line that made it, and gradients by size.
 func (t *telling) learn() {
 	now := sizeCount{}
-	t.stateless, t.loaded, t.asked = true, sizeCount{}, sizeCount{}
+	t.state1, t.loaded, t.asked = -1, sizeCount{}, sizeCount{}
 	t.gradients = sizeCount{}
 	for i := range t.told {
 		s := t.subject(i)
@@ -32,7 +32,7 @@ func (t *telling) learn() {
 			t.gradients[s.b.Requested] = max(t.gradients[s.b.Requested], now[s.b.Requested<<20|int64(s.pass)&(1<<20-1)])
 		}
 		if t.told[i].Kind == OptimizerState && t.told[i].Rule != ByScaler {
-			t.stateless = false
+			t.state1 = s.from
 		}
 		if t.told[i].Rule == "" && s.born.has(markDict) && t.lasts(&s) {
 			t.loaded[s.b.Requested]++
@@ -40,8 +40,13 @@ func (t *telling) learn() {
 		if t.told[i].Rule == "" && s.born.zone == zoneNone && t.longLived(&s) {
 			l := t.line(s.b.Stack)
 			l.lasting++
+			if k := t.begun(s.from, t.end); k != l.slot {
+				l.slot, l.here = k, 0
+			}
 			if n := s.b.Requested; t.params[n] > 0 || t.params[2*n] > 0 || n%2 == 0 && t.params[n/2] > 0 {
 				l.weights++
+				l.here++
+				l.most = max(l.most, l.here)
 			}
 		}
 	}
@@ -64,7 +69,7 @@ func (t *telling) resident(s *subject) (Kind, bool) {
 	early := len(t.passes) == 0 && (len(t.calls) == 0 || s.from < t.calls[0]) || len(t.passes) > 0 && s.from < t.passes[0].from && t.isPre(s)
 	n := s.b.Requested
 	l := t.lines[s.b.Stack]
-	copies := l != nil && l.weights >= 2 && 5*l.weights >= 4*l.lasting
+	copies := l != nil && l.most >= 2 && 5*l.weights >= 4*l.lasting
 	switch {
 	case early && t.gradients[n] > t.params[n]:
 		return Parameter, true
@@ -100,8 +105,8 @@ func (t *telling) isPre(s *subject) bool {
 	return s.from < t.saved1[k]
 }
 
-// learnSaved finds for each backward pass the first block of its forward pass: made by a module and alive when it begins
-// or, where no module is called, given back by the engine itself, so that no variable of the program held it.
+// learnSaved finds for each backward pass the first block of its forward pass: alive when it begins and given back by the
+// engine, so that no variable of the program held it, and made by a module where one is called.
 func (t *telling) learnSaved() {
 	t.saved1 = make([]int32, len(t.passes))
 	for k := range t.saved1 {
@@ -113,8 +118,8 @@ func (t *telling) learnSaved() {
 			continue
 		}
 		k := len(t.passes) - t.begun(s.from, t.end)
-		byEngine := s.freed != nil && s.freed.engine && t.during(s.to) >= 0
-		if s.born.zone == zoneCall || s.born.zone == zoneCompiled || !t.passes[k].called && byEngine {
+		byEngine := !t.frees && t.passes[k].called || s.freed != nil && s.freed.engine && t.during(s.to) >= 0
+		if byEngine && (s.born.zone == zoneCall || s.born.zone == zoneCompiled || !t.passes[k].called) {
 			t.saved1[k] = min(t.saved1[k], s.from)
 		}
 	}
@@ -132,7 +137,7 @@ func (t *telling) file(s *subject) (Kind, bool) {
 		sets = t.loaded[s.b.Requested] / n
 	}
 	t.asked[s.b.Requested]++
-	if t.stateless && (n == 0 || sets == 2 || sets > 2 && t.asked[s.b.Requested] > n*(sets%2)) {
+	if t.state1 < s.from && (n == 0 || sets == 2 || sets > 2 && t.asked[s.b.Requested] > n*(sets%2)) {
 		return OptimizerState, true
 	}
 	return WeightCopy, true

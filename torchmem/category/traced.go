@@ -53,9 +53,11 @@ type sizeCount map[int64]int
 
 // A lineUse is what became of the blocks of one stack.
 type lineUse struct {
-	gradients int // told by zero_grad
-	lasting   int // outside of modules, kept over steps
-	weights   int // of those, ones of a parameter's size, or of half or twice that
+	gradients  int // told by zero_grad
+	lasting    int // outside of modules, kept over steps
+	weights    int // of those, ones of a parameter's size, or of half or twice that
+	most       int // of those, made between the same two backward passes, at most
+	slot, here int // passes left, and weights since the pass before
 }
 
 // A subject is the block that rules are asked about.
