@@ -44,7 +44,7 @@ type telling struct {
 	used          map[workspaceKey]int32 // when the last workspace of its kind went
 	cleared       int32                  // event of the last zero_grad that cleared gradients; of the earliest, where several lines do; -1 for none
 	saved1        []int32                // by pass, when the first block that it uses was made in a forward pass
-	stateless     bool                   // no optimizer's state was seen to be made
+	state1        int32                  // birth of the last state that an optimizer made; -1 for none
 	loaded, asked sizeCount
 	lines         map[torchmem.StackID]*lineUse
 }
