@@ -34,6 +34,7 @@ const (
 	markLayer                       // inside the constructor of one of PyTorch's layers, or of nn.init
 	markCtor                        // inside some constructor
 	markShard                       // FSDP takes a module over
+	markSharded                     // below FSDP
 	markBucket                      // the innermost frame is DistributedDataParallel's
 	markCopy                        // deepcopy of a tensor, or code that keeps an average of weights
 	markClones                      // deepcopy that builds layers
@@ -111,6 +112,7 @@ func traitOf(stack []torchmem.Frame) trait {
 		if own && s.line == (place{}) {
 			s.line = p
 		}
+		s.markIn(&p, markSharded, "fsdp")
 		s.build(&p)
 		if s.zone == zoneNone {
 			s.pass(&p)
@@ -211,17 +213,17 @@ var averagers = map[string]bool{"swa_utils.py": true, "model_ema.py": true, "ema
 	"training_utils.py": true, "weight_averaging.py": true}
 
 // averages says that a function keeps averages of weights: its file does nothing else, or it is the innermost function
-// of the program and has "ema" for a word of its name, without being the one that trains.
+// of the program and its name says so, as update_ema does.
 func (s *scan) averages(p *place) bool {
 	if averagers[p.file[strings.LastIndexByte(p.file, '/')+1:]] && p.name != "<module>" {
 		return true
 	}
 	words := strings.Split(strings.ToLower(strings.Trim(p.name, "_")), "_")
 	switch words[0] {
-	case "train", "main", "run", "fit", "test", "eval", "evaluate":
-		return false
+	case "update", "init", "make", "create", "copy", "clone", "build", "register", "step", "ema":
+		return !s.own && slices.Contains(words, "ema")
 	}
-	return !s.own && slices.Contains(words, "ema")
+	return false
 }
 
 // movers are functions of frameworks that move a batch to the device.
@@ -295,7 +297,7 @@ func collective(file string) bool {
 	}
 	for _, s := range []string{"tensor/", "_tensor/", "optim/", "checkpoint/", "pipelining/", "algorithms/"} {
 		if strings.HasPrefix(rest, s) {
-			return false
+			return strings.HasPrefix(rest, "algorithms/ddp_comm_hooks/")
 		}
 	}
 	return true

@@ -129,7 +129,7 @@ func (t *telling) countCleared() {
 
 // collective tells a buffer of torch.distributed. What FSDP leaves behind in a backward pass is a gradient.
 func (t *telling) collective(s *subject) bool {
-	left := s.pass >= 0 && s.born.engine && s.to > t.passes[s.pass].to
+	left := s.born.has(markSharded) && s.pass >= 0 && s.born.engine && s.to > t.passes[s.pass].to
 	return s.born.zone == zoneCollective && !s.born.has(markMover) && !left
 }
 

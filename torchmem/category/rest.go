@@ -8,7 +8,6 @@ var lifeRules = []stackRule{
 		return s.b.Birth == torchmem.Never && s.freed != nil && s.freed.engine && t.during(s.to) >= 0
 	})},
 	{"", func(t *telling, s *subject) (Kind, bool) { return Unknown, s.b.Birth == torchmem.Never }}, // by life
-	{ByMover, when(Input, func(t *telling, s *subject) bool { return s.born.has(markMover) && t.used1(s) })},
 	{ByFile, (*telling).file},
 	{ByPool, when(GraphPool, func(t *telling, s *subject) bool { return s.kept() && t.private(s.b) })},
 	{ByResident, (*telling).resident},
@@ -55,8 +54,8 @@ func (t *telling) learn() {
 // longLived says that a block is kept over steps.
 func (t *telling) longLived(s *subject) bool { return s.kept() || s.over >= 3 }
 
-// used1 says that a block is used by a step: it lives when a module is called or a backward pass begins, or is kept.
-func (t *telling) used1(s *subject) bool {
+// isUsed says that a block is used by a step: it lives when a module is called or a backward pass begins, or is kept.
+func (t *telling) isUsed(s *subject) bool {
 	return t.lasts(s) || over(t.calls, s.from, s.to) > 0
 }
 
@@ -102,15 +101,15 @@ func (t *telling) isPre(s *subject) bool {
 	if k >= len(t.passes) {
 		return s.pre
 	}
-	return s.from < t.saved1[k]
+	return s.from < t.forward[k]
 }
 
 // learnSaved finds for each backward pass the first block of its forward pass: alive when it begins and given back by the
 // engine, so that no variable of the program held it, and made by a module where one is called.
 func (t *telling) learnSaved() {
-	t.saved1 = make([]int32, len(t.passes))
-	for k := range t.saved1 {
-		t.saved1[k] = t.end
+	t.forward = make([]int32, len(t.passes))
+	for k := range t.forward {
+		t.forward[k] = t.end
 	}
 	for i := range t.told {
 		s := t.subject(i)
@@ -120,7 +119,7 @@ func (t *telling) learnSaved() {
 		k := len(t.passes) - t.begun(s.from, t.end)
 		byEngine := !t.frees && t.passes[k].called || s.freed != nil && s.freed.engine && t.during(s.to) >= 0
 		if byEngine && (s.born.zone == zoneCall || s.born.zone == zoneCompiled || !t.passes[k].called) {
-			t.saved1[k] = min(t.saved1[k], s.from)
+			t.forward[k] = min(t.forward[k], s.from)
 		}
 	}
 }
@@ -146,7 +145,7 @@ func (t *telling) file(s *subject) (Kind, bool) {
 // rebound tells an input by its variable: it was given back by the very line that made it, outside of modules.
 func (t *telling) rebound(s *subject) bool {
 	return s.born.zone == zoneNone && s.born.has(markDirect) && s.freed != nil && s.freed.has(markDirect) && s.born.line == s.freed.line &&
-		t.used1(s) && over(t.calls, s.from, s.to) > 0
+		t.isUsed(s) && over(t.calls, s.from, s.to) > 0
 }
 
 // saved says that a block lives when a later backward pass begins, or that a request fails.

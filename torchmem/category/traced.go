@@ -43,7 +43,7 @@ type telling struct {
 	apart         bool                   // gradients are blocks of their own, beside the reduction buckets
 	used          map[workspaceKey]int32 // when the last workspace of its kind went
 	cleared       int32                  // event of the last zero_grad that cleared gradients; of the earliest, where several lines do; -1 for none
-	saved1        []int32                // by pass, when the first block that it uses was made in a forward pass
+	forward       []int32                // by pass, when the first block that it uses was made in a forward pass
 	state1        int32                  // birth of the last state that an optimizer made; -1 for none
 	loaded, asked sizeCount
 	lines         map[torchmem.StackID]*lineUse
@@ -150,6 +150,7 @@ var stackRules = []stackRule{
 	})},
 	{ByHandle, when(Workspace, func(t *telling, s *subject) bool { return s.born.has(markHandle) })},
 	{ByStateLoad, orTemporary(OptimizerState, marked(markStateLoad))},
+	{ByMover, when(Input, func(t *telling, s *subject) bool { return s.born.has(markMover) && t.isUsed(s) })},
 	{ByCopy, orTemporary(WeightCopy, marked(markCopy))},
 	{ByTuning, when(Temporary, func(t *telling, s *subject) bool { return s.born.zone == zoneTuning && !s.kept() })},
 	{ByModule, when(Parameter, func(t *telling, s *subject) bool { return s.born.has(markModule) })},
