@@ -156,20 +156,25 @@ var stackRules = []stackRule{
 	{ByModule, when(Parameter, func(t *telling, s *subject) bool { return s.born.has(markModule) })},
 	{BySharding, when(Parameter, func(t *telling, s *subject) bool { return s.born.has(markShard) })},
 	{ByModule, orTemporary(Parameter, func(s *subject) bool { return s.born.has(markLayer) && s.born.zone == zoneNone })},
-	{ByInitGroup, (*telling).state},
-	{ByOptimizer, (*telling).state},
+	{ByInitGroup, (*telling).initGroup},
+	{ByOptimizer, (*telling).optimizer},
 	{ByScaler, (*telling).scaler},
 }
 
 // state is what an optimizer's step leaves behind: it lives over two further steps, or for good.
-func (t *telling) state(s *subject) (Kind, bool) {
-	if !s.born.has(markInitGroup) && s.born.zone != zoneOptimizer {
-		return Unknown, false
+func (t *telling) state(s *subject) bool {
+	return s.kept() || over(t.rounds, s.from, s.to) >= 2 || s.over >= 2
+}
+
+func (t *telling) initGroup(s *subject) (Kind, bool) {
+	return OptimizerState, s.born.has(markInitGroup) && t.state(s)
+}
+
+func (t *telling) optimizer(s *subject) (Kind, bool) {
+	if t.state(s) {
+		return OptimizerState, s.born.zone == zoneOptimizer
 	}
-	if s.kept() || over(t.rounds, s.from, s.to) >= 2 || s.over >= 2 {
-		return OptimizerState, true
-	}
-	return Temporary, true
+	return Temporary, s.born.zone == zoneOptimizer
 }
 
 func (t *telling) scaler(s *subject) (Kind, bool) {
