@@ -3,6 +3,7 @@ package tensor
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"nsysmem/torchmem/category"
 )
@@ -17,6 +18,11 @@ type CategoryUse struct {
 // CategoryNames are the names of the categories, in the order in which they are shown.
 var CategoryNames = []string{"parameter", "weight copy", "optimizer state", "gradient", "activation", "input", "communication",
 	"workspace", "graph pool", "autograd detail", "temporary", "unknown"}
+
+// ByStacks says that call stacks told categories, not the lives of blocks alone.
+func (m *Memory) ByStacks() bool {
+	return slices.ContainsFunc(m.Blocks, func(b Block) bool { return b.Rule != "" && !strings.HasPrefix(b.Rule, category.LifeAlone) })
+}
 
 // categorize fills the categories of the blocks, by their stacks where a snapshot has them, and the rules that told them; their highest sums over the steady iterations, and those at the peak.
 func (m *Memory) categorize(p *Program, peakAt int64) {

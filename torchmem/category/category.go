@@ -1,10 +1,10 @@
-// Package category tells what each block of memory of a training program is for, by when and in which phase it was born
-// and died. Times are int64 nanoseconds of any one clock, sizes int64 bytes.
+// Package category tells what each block of memory of a training program is for: by the call stacks that asked for it and
+// gave it back, and by when and in which phase it was born and died. Times are int64 nanoseconds of any one clock, sizes int64 bytes.
 package category
 
 import "nsysmem/torchmem"
 
-// Of tells what each block is for, by its life alone. A block is *lasting* where it outlives the whole of a later
+// Of tells what each block is for, by its life alone: for programs whose stacks are not known. A block is *lasting* where it outlives the whole of a later
 // iteration, or lives on at the end of the recording and was born before the last iteration. The first rule that fits its
 // birth counts:
 //
@@ -21,8 +21,8 @@ import "nsysmem/torchmem"
 //     gradient. One that is lasting, or dies in a phase without a role, or was born in the last iteration and stayed:
 //     gradient as long as there are parameters of its size that have no gradient yet (a gradient that is kept over steps
 //     is so, a library's workspace is not). The others: autograd detail, or unknown where they are lasting.
-//  7. Born in a forward pass: activation, or unknown where it is lasting (a library's workspace, a cached mask). A weight
-//     cast for autocast is temporary or activation, by how long autocast keeps it.
+//  7. Born in a forward pass: activation, or unknown where it is lasting (a cached mask). A weight cast for autocast is
+//     temporary or activation, by how long autocast keeps it.
 //  8. Born elsewhere in an iteration: optimizer state where it is lasting and has the size of a parameter, in a program
 //     that has gradients; temporary where it is gone with its iteration, else unknown.
 //
@@ -45,11 +45,11 @@ func ofRest(lives []Life, iterations int, told []Told) []Told {
 	for _, r := range rules {
 		r.sort(&s, s.born[r.birth])
 		for _, i := range s.born[r.birth] {
-			if s.out[i] != Unknown {
+			switch {
+			case s.out[i] != Unknown:
 				told[i] = Told{s.out[i], r.rule}
-				if s.out[i] == Workspace {
-					told[i].Rule = LifeWorkspace
-				}
+			case s.isWorkspace(r.birth, &lives[i]):
+				told[i] = Told{Workspace, LifeWorkspace}
 			}
 		}
 	}

@@ -183,7 +183,7 @@ func TestCategoriesOfPrograms(t *testing.T) {
 					p.add(s, at(i, RoleBackward), at(i, RoleOptimizer))
 				}
 			}
-		}, want{sum, 0, sum, 2<<20 + 4000}},
+		}, want{sum, 0, sum, 4000}},
 		{"norm of the gradients kept until the next step", func(p *program) {
 			for i := range steps {
 				for _, s := range sizes {

@@ -71,15 +71,18 @@ const (
 	ByFreedInPass Rule = "freed by backward"
 )
 
+// LifeAlone is how the names of the rules of Of begin.
+const LifeAlone = "life: "
+
 // The rules of Of, by life alone.
 const (
-	LifePassing   Rule = "life: passing"
-	LifeData      Rule = "life: data"
-	LifeBefore    Rule = "life: before"
-	LifeEarly     Rule = "life: early"
-	LifeBackward  Rule = "life: backward"
-	LifeOptimizer Rule = "life: optimizer"
-	LifeForward   Rule = "life: forward"
-	LifeElsewhere Rule = "life: elsewhere"
-	LifeWorkspace Rule = "life: workspace"
+	LifePassing   Rule = LifeAlone + "passing"
+	LifeData      Rule = LifeAlone + "data"
+	LifeBefore    Rule = LifeAlone + "before"
+	LifeEarly     Rule = LifeAlone + "early"
+	LifeBackward  Rule = LifeAlone + "backward"
+	LifeOptimizer Rule = LifeAlone + "optimizer"
+	LifeForward   Rule = LifeAlone + "forward"
+	LifeElsewhere Rule = LifeAlone + "elsewhere"
+	LifeWorkspace Rule = LifeAlone + "workspace"
 )

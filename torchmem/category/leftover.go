@@ -10,6 +10,10 @@ import (
 // 128 MiB.
 var workspaceSizes = map[int64]bool{8519680: true, 32 << 20: true, 128 << 10: true, 1 << 20: true, 8 << 20: true, 76 << 20: true, 128 << 20: true}
 
+// handleSize is what a cuBLAS handle takes from the driver itself, in bytes: the same in each run that was recorded on a
+// Hopper card, twice a process (forward and backward thread). It is a block where the driver's blocks are the tensors.
+const handleSize = 64 << 20
+
 type workspaceKey struct {
 	bytes  int64
 	stream uint64
@@ -19,9 +23,9 @@ type workspaceKey struct {
 // passRules need the sizes of parameters.
 var passRules = []stackRule{
 	{ByBucket, (*telling).bucket},
-	{BySibling, when(Gradient, (*telling).sibling)},
-	{ByCollective, when(Communication, (*telling).collective)},
-	{ByFirstUse, when(Workspace, (*telling).firstUse)},
+	{BySibling, kindIf(Gradient, (*telling).sibling)},
+	{ByCollective, kindIf(Communication, (*telling).collective)},
+	{ByFirstUse, kindIf(Workspace, (*telling).firstUse)},
 	{ByRecompute, (*telling).recompute},
 	{ByBackward, (*telling).backward},
 }

@@ -4,18 +4,18 @@ import "nsysmem/torchmem"
 
 // lifeRules tell what is left by when it was made and how long it lives.
 var lifeRules = []stackRule{
-	{ByFreedInPass, when(Activation, func(t *telling, s *subject) bool {
+	{ByFreedInPass, kindIf(Activation, func(t *telling, s *subject) bool {
 		return s.b.Birth == torchmem.Never && s.freed != nil && s.freed.engine && t.during(s.to) >= 0
 	})},
 	{"", func(t *telling, s *subject) (Kind, bool) { return Unknown, s.b.Birth == torchmem.Never }}, // by life
 	{ByFile, (*telling).file},
-	{ByPool, when(GraphPool, func(t *telling, s *subject) bool { return s.kept() && t.private(s.b) })},
+	{ByPool, kindIf(GraphPool, func(t *telling, s *subject) bool { return s.kept() && t.private(s.b) })},
 	{ByResident, (*telling).resident},
-	{ByBefore, when(Input, (*telling).before)},
-	{ByRebinding, when(Input, (*telling).rebound)},
-	{ByKept, when(Activation, func(t *telling, s *subject) bool { return s.kept() })},
-	{BySaved, when(Activation, (*telling).saved)},
-	{ByPassing, when(Temporary, func(*telling, *subject) bool { return true })},
+	{ByBefore, kindIf(Input, (*telling).before)},
+	{ByRebinding, kindIf(Input, (*telling).rebound)},
+	{ByKept, kindIf(Activation, func(t *telling, s *subject) bool { return s.kept() })},
+	{BySaved, kindIf(Activation, (*telling).saved)},
+	{ByPassing, kindIf(Temporary, func(*telling, *subject) bool { return true })},
 }
 
 // learn counts what lasts outside of modules by the line that made it, and gradients by size.

@@ -118,8 +118,8 @@ func (t *telling) ask(rules []stackRule) {
 	}
 }
 
-// when is a rule that gives a kind where something holds.
-func when(kind Kind, is func(t *telling, s *subject) bool) func(t *telling, s *subject) (Kind, bool) {
+// kindIf is a rule that gives a kind where something holds.
+func kindIf(kind Kind, is func(t *telling, s *subject) bool) func(t *telling, s *subject) (Kind, bool) {
 	return func(t *telling, s *subject) (Kind, bool) { return kind, is(t, s) }
 }
 
@@ -143,18 +143,18 @@ func marked(m marks) func(s *subject) bool { return func(s *subject) bool { retu
 
 // stackRules need nothing but stacks and the life of the block itself.
 var stackRules = []stackRule{
-	{BySeed, when(AutogradDetail, func(t *telling, s *subject) bool { return s.born.has(markSeed) })},
-	{ByZeroGrad, when(Gradient, func(t *telling, s *subject) bool {
+	{BySeed, kindIf(AutogradDetail, func(t *telling, s *subject) bool { return s.born.has(markSeed) })},
+	{ByZeroGrad, kindIf(Gradient, func(t *telling, s *subject) bool {
 		// What the program made before a backward pass may go with a gradient that shares it, as a sparse one does its indices.
 		return s.freed != nil && s.freed.has(markZeroGrad) && !s.born.has(markZeroGrad) && (s.born.engine || s.over == 0)
 	})},
-	{ByHandle, when(Workspace, func(t *telling, s *subject) bool { return s.born.has(markHandle) })},
+	{ByHandle, kindIf(Workspace, func(t *telling, s *subject) bool { return s.born.has(markHandle) })},
 	{ByStateLoad, orTemporary(OptimizerState, marked(markStateLoad))},
-	{ByMover, when(Input, func(t *telling, s *subject) bool { return s.born.has(markMover) && t.isUsed(s) })},
+	{ByMover, kindIf(Input, func(t *telling, s *subject) bool { return s.born.has(markMover) && t.isUsed(s) })},
 	{ByCopy, orTemporary(WeightCopy, marked(markCopy))},
-	{ByTuning, when(Temporary, func(t *telling, s *subject) bool { return s.born.zone == zoneTuning && !s.kept() })},
-	{ByModule, when(Parameter, func(t *telling, s *subject) bool { return s.born.has(markModule) })},
-	{BySharding, when(Parameter, func(t *telling, s *subject) bool { return s.born.has(markShard) })},
+	{ByTuning, kindIf(Temporary, func(t *telling, s *subject) bool { return s.born.zone == zoneTuning && !s.kept() })},
+	{ByModule, kindIf(Parameter, func(t *telling, s *subject) bool { return s.born.has(markModule) })},
+	{BySharding, kindIf(Parameter, func(t *telling, s *subject) bool { return s.born.has(markShard) })},
 	{ByModule, orTemporary(Parameter, func(s *subject) bool { return s.born.has(markLayer) && s.born.zone == zoneNone })},
 	{ByInitGroup, (*telling).initGroup},
 	{ByOptimizer, (*telling).optimizer},
