@@ -183,8 +183,7 @@ func (t *telling) backward(s *subject) (Kind, bool) {
 
 // usedAgain says that a backward pass that is not of torch.autograd.grad begins while the block lives.
 func (t *telling) usedAgain(s *subject) bool {
-	k := len(t.passes) - t.begun(s.from, t.end)
-	for ; k < len(t.passes) && t.passes[k].from < s.to; k++ {
+	for k := int(s.next); k < len(t.passes) && t.passes[k].from < s.to; k++ {
 		if !t.passes[k].grad {
 			return true
 		}

@@ -41,6 +41,7 @@ type history struct {
 // A seen is where the program was when a block was asked for.
 type seen struct {
 	pass int32 // place in passes; -1 for none
+	next int32 // place in passes of the next one to begin; their number where none does
 	pre  bool  // since the last backward pass, optimizer's step or zero_grad, no module was called
 }
 
@@ -90,7 +91,7 @@ func historyOf(r *Recording, ts *traits) *history {
 
 func (x *reader) note() {
 	s := &x.seen[x.block]
-	s.pre, s.pass = x.pre, -1
+	s.pre, s.pass, s.next = x.pre, -1, int32(len(x.passes))
 	if x.in {
 		s.pass = int32(len(x.passes) - 1)
 	}
@@ -174,12 +175,9 @@ func over(at []int32, from, to int32) int {
 	return max(n(to)-n(from+1), 0)
 }
 
-// begun is how many passes begin between two events.
-func (h *history) begun(from, to int32) int {
-	n := func(x int32) int {
-		return sort.Search(len(h.passes), func(i int) bool { return h.passes[i].from >= x })
-	}
-	return max(n(to)-n(from+1), 0)
+// begun is how many passes have begun before an event.
+func (h *history) begun(at int32) int {
+	return sort.Search(len(h.passes), func(i int) bool { return h.passes[i].from >= at })
 }
 
 // during is the pass that an event is in; -1 for none.

@@ -53,11 +53,12 @@ type sizeCount map[int64]int
 
 // A lineUse is what became of the blocks of one stack.
 type lineUse struct {
-	gradients  int // told by zero_grad
-	lasting    int // outside of modules, kept over steps
-	weights    int // of those, ones of a parameter's size, or of half or twice that
-	most       int // of those, made between the same two backward passes, at most
-	slot, here int // passes left, and weights since the pass before
+	gradients int   // told by zero_grad
+	lasting   int   // outside of modules, kept over steps
+	weights   int   // of those, ones of a parameter's size, or of half or twice that
+	most      int   // of those, made between the same two backward passes, at most
+	slot      int32 // next pass at the last of them
+	here      int   // of weights, since the pass before that
 }
 
 // A subject is the block that rules are asked about.
@@ -88,11 +89,13 @@ func (t *telling) subject(i int) subject {
 	b := &t.r.Blocks[i]
 	s := subject{i: i, b: b, born: t.traits.of(b.Stack), from: b.BirthEvent, to: b.DeathEvent, seen: t.seen[i]}
 	if s.kept() {
-		s.to = t.end
-	} else if t.frees {
+		s.to, s.over = t.end, len(t.passes)-int(s.next)
+		return s
+	}
+	if t.frees {
 		s.freed = t.traits.of(b.FreeStack)
 	}
-	s.over = t.begun(s.from, s.to)
+	s.over = max(t.begun(s.to)-int(s.next), 0)
 	return s
 }
 
