@@ -25,7 +25,7 @@ const (
 type marks uint32
 
 const (
-	markSeed      marks = 1 << iota // the innermost frame is _make_grads
+	markSeed      marks = 1 << iota // _make_grads asked: the gradient that a backward pass starts from
 	markGrad                        // torch.autograd.grad rather than backward
 	markZeroGrad                    // inside zero_grad
 	markInitGroup                   // inside an optimizer's _init_group
@@ -72,7 +72,7 @@ func isPython(f *torchmem.Frame) bool {
 
 // inLibrary says that a file belongs to an installed package, to PyTorch or to Python itself.
 func inLibrary(file string) bool {
-	for _, s := range []string{"site-packages/", "dist-packages/", "/lib/python", "<frozen", "torch/", "torchinductor"} {
+	for _, s := range []string{"site-packages/", "dist-packages/", "/lib/python", "<frozen", "<eval_with_key", "torch/", "torchinductor"} {
 		if strings.Contains(file, s) {
 			return true
 		}
@@ -112,7 +112,9 @@ func traitOf(stack []torchmem.Frame) trait {
 		if own && s.line == (place{}) {
 			s.line = p
 		}
-		s.markIn(&p, markSharded, "fsdp")
+		if ofFSDP(p.file) {
+			s.marks |= markSharded
+		}
 		s.build(&p)
 		if s.zone == zoneNone {
 			s.pass(&p)
@@ -143,8 +145,6 @@ func (s *scan) native(f *torchmem.Frame) {
 // first reads the innermost Python frame.
 func (s *scan) first(p *place, own bool) {
 	switch {
-	case p.name == "_make_grads":
-		s.marks |= markSeed
 	case strings.HasSuffix(p.file, "nn/parallel/distributed.py"):
 		s.marks |= markBucket
 	case own:
@@ -157,6 +157,10 @@ func (s *scan) build(p *place) {
 	switch p.name {
 	case "zero_grad":
 		s.marks |= markZeroGrad
+	case "_make_grads":
+		if !s.own {
+			s.markIn(p, markSeed, "torch/autograd/")
+		}
 	case "persistent_load", "load_tensor", "load_file", "get_tensor":
 		s.markIn(p, markDict, "torch/serialization.py")
 		s.markIn(p, markDict, "safetensors/")
@@ -189,7 +193,9 @@ func (s *scan) build(p *place) {
 	case "__init__":
 		s.marks |= markCtor
 		s.markIn(p, markLayer, "torch/nn/modules/")
-		s.markIn(p, markShard, "fsdp")
+		if ofFSDP(p.file) {
+			s.marks |= markShard
+		}
 	case "fully_shard":
 		s.marks |= markShard
 	case "__deepcopy__":
@@ -208,15 +214,20 @@ func (s *scan) markIn(p *place, m marks, within string) {
 	}
 }
 
-// averagers are files of libraries that keep averages of weights: PyTorch's own, timm's, and packages of that name.
-var averagers = map[string]bool{"swa_utils.py": true, "model_ema.py": true, "ema.py": true, "ema_model.py": true, "ema_pytorch.py": true,
-	"training_utils.py": true, "weight_averaging.py": true}
+// averagers are files that keep averages of weights: PyTorch's own, those of timm, diffusers and Lightning, and packages
+// and files of that name.
+var averagers = []string{"torch/optim/swa_utils.py", "/model_ema.py", "/ema.py", "/ema_pytorch.py", "diffusers/training_utils.py", "/weight_averaging.py"}
 
 // averages says that a function keeps averages of weights: its file does nothing else, or it is the innermost function
 // of the program and its name says so, as update_ema does.
 func (s *scan) averages(p *place) bool {
-	if averagers[p.file[strings.LastIndexByte(p.file, '/')+1:]] && p.name != "<module>" {
-		return true
+	if p.name == "<module>" {
+		return false
+	}
+	for _, file := range averagers {
+		if strings.HasSuffix(p.file, file) {
+			return true
+		}
 	}
 	words := strings.Split(strings.ToLower(strings.Trim(p.name, "_")), "_")
 	switch words[0] {
@@ -301,4 +312,10 @@ func collective(file string) bool {
 		}
 	}
 	return true
+}
+
+// ofFSDP says that a file is of fully sharded data parallelism, old or new.
+func ofFSDP(file string) bool {
+	_, rest, ok := strings.Cut(file, "torch/distributed/")
+	return ok && strings.Contains(rest, "fsdp")
 }

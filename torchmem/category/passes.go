@@ -121,9 +121,13 @@ func (x *reader) finish(i int32) {
 	x.passes[len(x.passes)-1].to = i
 }
 
-// goOn ends a loose pass where the thread that called it goes on.
+// goOn ends a pass where the thread that called it goes on: a loose one at whatever that asks for or gives back, another
+// where it calls a module or an optimizer, for an exception may hold what the pass started from.
 func (x *reader) goOn(i int32, t *trait) {
-	if x.in && x.loose && t.python && !t.engine && t.zone != zoneEngine {
+	if !x.in || !t.python || t.engine || t.zone == zoneEngine {
+		return
+	}
+	if x.loose || t.zone == zoneCall || t.zone == zoneOptimizer || t.has(markZeroGrad) {
 		x.finish(i)
 		clear(x.open)
 	}

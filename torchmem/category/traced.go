@@ -1,18 +1,16 @@
 package category
 
-import (
-	"nsysmem/torchmem"
-)
+import "nsysmem/torchmem"
 
 // Traced tells what each block of a recording is for, by the stacks that asked for it and gave it back, by its life, and
-// by what stacks say of the program: no range is needed, and no inferred phase. The rules stand in the order of rules
-// below; the first that fits counts. What none of them tells, and everything in a recording without Python stacks, is
-// told by life, as Of does; lives are those of the recording's blocks.
+// by what stacks say of the program: no range is needed, and no inferred phase. The rules stand in the order in which
+// they are asked in stackRules, passRules and restRules; the first that fits counts. What none of them tells, and everything
+// in a recording without Python stacks, is told by life, as Of does; lives are those of the recording's blocks.
 //
 //  1. Stacks are read, once each, and the trace is read for its backward passes, forward passes and optimizer's steps.
-//  2. What stacks alone tell comes first: parameters, gradients given back in zero_grad, optimizer state.
-//  3. Their sizes then say which of the blocks that stayed in a backward pass are gradients, whether reduction buckets hold
-//     the gradients, and which copies are of weights.
+//  2. What a block's own stacks tell comes first: parameters, gradients given back in zero_grad, optimizer state.
+//  3. The sizes of parameters then say what a backward pass leaves behind: gradients, or a library's workspace; and
+//     whether reduction buckets hold the gradients.
 //  4. What is left is input, activation or temporary, by when it was made and how long it lives.
 func Traced(r *Recording, lives []Life, iterations int) []Told {
 	ts, ok := traitsOf(r)
@@ -21,11 +19,12 @@ func Traced(r *Recording, lives []Life, iterations int) []Told {
 	}
 	t := newTelling(r, ts)
 	t.ask(stackRules)
-	t.count()
+	t.countParameters()
+	t.countLeft()
 	t.ask(passRules)
-	t.learn()
-	t.learnSaved()
-	t.ask(lifeRules)
+	t.countRest()
+	t.findForward()
+	t.ask(restRules)
 	return ofRest(lives, iterations, t.told)
 }
 
@@ -36,34 +35,11 @@ type telling struct {
 	traits *traits
 	frees  bool // stacks of frees are recorded
 	told   []Told
-
-	params        sizeCount              // parameters, by size
-	gradients     sizeCount              // gradients that live at once at most, by size
-	kept          sizeCount              // blocks that a backward pass left behind and that stay for good, of sizes that libraries ask for
-	apart         bool                   // gradients are blocks of their own, beside the reduction buckets
-	used          map[workspaceKey]int32 // when the last workspace of its kind went
-	cleared       int32                  // event of the last zero_grad that cleared gradients; of the earliest, where several lines do; -1 for none
-	forward       []int32                // by pass, when the first block that it uses was made in a forward pass
-	state1        int32                  // birth of the last state that an optimizer made; -1 for none
-	loaded, asked sizeCount
-	lines         map[torchmem.StackID]*lineUse
-}
-
-type sizeCount map[int64]int
-
-// A lineUse is what became of the blocks of one stack.
-type lineUse struct {
-	gradients int   // told by zero_grad
-	lasting   int   // outside of modules, kept over steps
-	weights   int   // of those, ones of a parameter's size, or of half or twice that
-	most      int   // of those, made between the same two backward passes, at most
-	slot      int32 // next pass at the last of them
-	here      int   // of weights, since the pass before that
+	known
 }
 
 // A subject is the block that rules are asked about.
 type subject struct {
-	i        int // place in Blocks
 	b        *torchmem.Block
 	born     *trait
 	freed    *trait // nil where it was not given back, or by which stack is not known
@@ -72,12 +48,16 @@ type subject struct {
 	over int // backward passes that begin during its life
 }
 
+// kept says that it was never given back.
 func (s *subject) kept() bool { return s.b.DeathEvent < 0 }
 
+// early says that it was there before the recording began.
+func (s *subject) early() bool { return s.b.Birth == torchmem.Never }
+
 func newTelling(r *Recording, ts *traits) *telling {
-	t := &telling{history: historyOf(r, ts), r: r, traits: ts, told: make([]Told, len(r.Blocks))}
+	t := &telling{history: historyOf(r, ts), r: r, traits: ts, told: make([]Told, len(r.Blocks)), known: newKnown()}
 	for i := range r.Blocks {
-		if f := ts.of(r.Blocks[i].FreeStack); f.recorded {
+		if ts.of(r.Blocks[i].FreeStack).recorded {
 			t.frees = true
 			break
 		}
@@ -87,7 +67,7 @@ func newTelling(r *Recording, ts *traits) *telling {
 
 func (t *telling) subject(i int) subject {
 	b := &t.r.Blocks[i]
-	s := subject{i: i, b: b, born: t.traits.of(b.Stack), from: b.BirthEvent, to: b.DeathEvent, seen: t.seen[i]}
+	s := subject{b: b, born: t.traits.of(b.Stack), from: b.BirthEvent, to: b.DeathEvent, seen: t.seen[i]}
 	if s.kept() {
 		s.to, s.over = t.end, len(t.passes)-int(s.next)
 		return s
@@ -126,63 +106,39 @@ func kindIf(kind Kind, is func(t *telling, s *subject) bool) func(t *telling, s 
 	return func(t *telling, s *subject) (Kind, bool) { return kind, is(t, s) }
 }
 
-// orTemporary gives a kind to blocks of a mark that last, and says of the others that they are temporary.
-func orTemporary(kind Kind, is func(s *subject) bool) func(t *telling, s *subject) (Kind, bool) {
+// lasting is a rule that gives a kind to blocks for which something holds and that are not gone before the next backward
+// pass; those that are, are temporary.
+func lasting(kind Kind, is func(s *subject) bool) func(t *telling, s *subject) (Kind, bool) {
 	return func(t *telling, s *subject) (Kind, bool) {
-		if !is(s) {
-			return Unknown, false
+		if !s.lasts() {
+			return Temporary, is(s)
 		}
-		if t.lasts(s) {
-			return kind, true
-		}
-		return Temporary, true
+		return kind, is(s)
 	}
 }
 
 // lasts says that a block is still there when the next backward pass begins, or stays for good.
-func (t *telling) lasts(s *subject) bool { return s.kept() || s.over > 0 }
+func (s *subject) lasts() bool { return s.kept() || s.over > 0 }
 
-func marked(m marks) func(s *subject) bool { return func(s *subject) bool { return s.born.has(m) } }
+// used says that a block is still there when a module is called or a backward pass begins, or stays for good.
+func (t *telling) used(s *subject) bool { return s.lasts() || over(t.calls, s.from, s.to) > 0 }
 
-// stackRules need nothing but stacks and the life of the block itself.
-var stackRules = []stackRule{
-	{BySeed, kindIf(AutogradDetail, func(t *telling, s *subject) bool { return s.born.has(markSeed) })},
-	{ByZeroGrad, kindIf(Gradient, func(t *telling, s *subject) bool {
-		// What the program made before a backward pass may go with a gradient that shares it, as a sparse one does its indices.
-		return s.freed != nil && s.freed.has(markZeroGrad) && !s.born.has(markZeroGrad) && (s.born.engine || s.over == 0)
-	})},
-	{ByHandle, kindIf(Workspace, func(t *telling, s *subject) bool { return s.born.has(markHandle) })},
-	{ByStateLoad, orTemporary(OptimizerState, marked(markStateLoad))},
-	{ByMover, kindIf(Input, func(t *telling, s *subject) bool { return s.born.has(markMover) && t.isUsed(s) })},
-	{ByCopy, orTemporary(WeightCopy, marked(markCopy))},
-	{ByTuning, kindIf(Temporary, func(t *telling, s *subject) bool { return s.born.zone == zoneTuning && !s.kept() })},
-	{ByModule, kindIf(Parameter, func(t *telling, s *subject) bool { return s.born.has(markModule) })},
-	{BySharding, kindIf(Parameter, func(t *telling, s *subject) bool { return s.born.has(markShard) })},
-	{ByModule, orTemporary(Parameter, func(s *subject) bool { return s.born.has(markLayer) && s.born.zone == zoneNone })},
-	{ByInitGroup, (*telling).initGroup},
-	{ByOptimizer, (*telling).optimizer},
-	{ByScaler, (*telling).scaler},
+// left says that a backward pass, on the engine's thread, made a block and left it behind.
+func (t *telling) left(s *subject) bool {
+	return s.pass >= 0 && s.born.engine && s.to > t.passes[s.pass].to
 }
 
-// state is what an optimizer's step leaves behind: it lives over two further steps, or for good.
-func (t *telling) state(s *subject) bool {
-	return s.kept() || over(t.rounds, s.from, s.to) >= 2 || s.over >= 2
+// byEngine says that the engine itself gave a block back during a backward pass: no variable of the program held it.
+func (t *telling) byEngine(s *subject) bool {
+	return s.freed != nil && s.freed.engine && t.during(s.to) >= 0
 }
 
-func (t *telling) initGroup(s *subject) (Kind, bool) {
-	return OptimizerState, s.born.has(markInitGroup) && t.state(s)
-}
-
-func (t *telling) optimizer(s *subject) (Kind, bool) {
-	if t.state(s) {
-		return OptimizerState, s.born.zone == zoneOptimizer
+// private says that a block lies in a segment of a private pool.
+func (t *telling) private(s *subject) bool {
+	for i := range t.r.Private {
+		if p := &t.r.Private[i]; s.from >= p.Since && s.b.Addr-p.Addr < uint64(p.Size) {
+			return true
+		}
 	}
-	return Temporary, s.born.zone == zoneOptimizer
-}
-
-func (t *telling) scaler(s *subject) (Kind, bool) {
-	if s.born.has(markScale) {
-		return OptimizerState, true
-	}
-	return Temporary, s.born.zone == zoneScaler
+	return false
 }
