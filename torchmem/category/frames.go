@@ -256,7 +256,9 @@ func (s *scan) pass(p *place) {
 	case "_lazy_init_scale_growth_tracker":
 		s.zone, s.marks = zoneScaler, s.marks|markScale
 	case "benchmark_gpu", "benchmark", "do_bench", "autotune_to_one_config", "caching_allocator_warmup":
-		s.zone = zoneTuning
+		if inLibrary(p.file) {
+			s.zone = zoneTuning
+		}
 	case "closure":
 		s.closure = true
 	}

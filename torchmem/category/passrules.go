@@ -49,12 +49,12 @@ type libraryUse struct {
 }
 
 // firstUse tells a library's workspace: of a size that libraries ask for, kept until caches are cleared, and the first
-// such one of its thread and stream. In a forward pass nothing else of such a size is kept there first. What a backward
+// such one of its thread and stream. In a forward pass nothing else of such a size is kept over steps first. What a backward
 // pass leaves behind may be a gradient of that size: it is not where zero_grad came after it and did not clear it, nor
 // where more stay than there are parameters. A product outside of modules is told by its twin in the backward pass.
 func (t *telling) firstUse(s *subject) bool {
 	n := s.b.Requested
-	if !workspaceSizes[n] || !s.kept() && (s.freed == nil || !s.freed.has(markClear)) {
+	if !workspaceSizes[n] || !s.kept() && (s.freed == nil || !s.freed.has(markClear)) || !t.longUsed(s) {
 		return false
 	}
 	in, spare := s.pass >= 0 && s.born.engine, t.stay[n] > t.params[n]
@@ -72,6 +72,10 @@ func (t *telling) firstUse(s *subject) bool {
 	t.uses[use] = s.to
 	return true
 }
+
+// longUsed says that a block lives over half of the backward passes or more than three, as many as a step of adversarial
+// training has: what was made last may be kept only because the recording ends.
+func (t *telling) longUsed(s *subject) bool { return 2*s.over+1 >= len(t.passes) || s.over > 3 }
 
 // recompute tells what a module makes when it runs again during a backward pass, as with checkpointing.
 func (t *telling) recompute(s *subject) (Kind, bool) {
