@@ -72,7 +72,7 @@ func isPython(f *torchmem.Frame) bool {
 
 // inLibrary says that a file belongs to an installed package, to PyTorch or to Python itself.
 func inLibrary(file string) bool {
-	for _, s := range []string{"site-packages/", "dist-packages/", "/lib/python", "<frozen", "<eval_with_key", "torch/", "torchinductor"} {
+	for _, s := range []string{"site-packages/", "dist-packages/", "/lib/python", "<frozen", "<eval_with_key", "/torch/", "torchinductor"} {
 		if strings.Contains(file, s) {
 			return true
 		}
