@@ -264,7 +264,7 @@ func (s *scan) pass(p *place) {
 	}
 	if movers[p.name] || strings.Contains(p.name, "collate") {
 		s.marks |= markMover
-		s.wraps = s.wraps || strings.Contains(p.file, "torch/")
+		s.wraps = s.wraps || strings.Contains(p.file, "/torch/")
 	}
 	switch {
 	case s.zone != zoneNone:
@@ -299,7 +299,7 @@ func (s *scan) optimizer(p *place) {
 
 // collective says that a file is of PyTorch's distributed package or one like it, and no tensor's own code there.
 func collective(file string) bool {
-	for _, s := range []string{"deepspeed/runtime/zero/", "deepspeed/comm/", "megatron/core/distributed/", "horovod/"} {
+	for _, s := range []string{"deepspeed/runtime/zero/", "deepspeed/comm/", "megatron/core/distributed/", "horovod/", "torch/nn/parallel/replicate.py"} {
 		if strings.Contains(file, s) {
 			return true
 		}

@@ -14,18 +14,22 @@ var restRules = []stackRule{
 	{ByPassing, kindIf(Temporary, func(*telling, *subject) bool { return true })},
 }
 
-// file tells tensors that were read from a file and kept. Where no optimizer made state after that, it got its own from
-// there: two blocks for each parameter, or what is over after one for the weights.
+// file tells tensors that were read from a file and kept: parameters, where there are more gradients of their size than
+// other parameters, or neither at all. Where no optimizer made state after that, it got its own from there: two blocks for
+// each parameter, or what is over after one for the weights.
 func (t *telling) file(s *subject) (Kind, bool) {
 	size := s.b.Requested
 	if !s.born.has(markDict) || !s.lasts() {
 		return Unknown, false
 	}
 	t.asked[size]++
+	n, sets := t.params[size], 0
+	if t.asked[size] <= t.trained(size)-n || len(t.params) == 0 && len(t.gradients) == 0 {
+		return Parameter, true
+	}
 	if t.lastState > s.from {
 		return WeightCopy, true
 	}
-	n, sets := t.params[size], 0
 	if n > 0 {
 		sets = t.loaded[size] / n
 	}
@@ -48,7 +52,7 @@ func (t *telling) resident(s *subject) (Kind, bool) {
 	}
 	size, l := s.b.Requested, t.lines[s.b.Stack]
 	switch {
-	case first && t.gradients[size] != nil && t.gradients[size].most > t.params[size]:
+	case first && t.trained(size) > t.params[size]:
 		return Parameter, true
 	case l.copies() && t.isBefore(s) && 2*s.over >= len(t.passes):
 		return WeightCopy, true
@@ -56,6 +60,14 @@ func (t *telling) resident(s *subject) (Kind, bool) {
 		return Parameter, true
 	}
 	return Input, first
+}
+
+// trained is how many gradients of a size one backward pass makes at most.
+func (t *telling) trained(size int64) int {
+	if c := t.gradients[size]; c != nil {
+		return c.most
+	}
+	return 0
 }
 
 // stays says that a block is kept over steps: an input of a step that has several backward passes lives over two.

@@ -235,6 +235,17 @@ func TestRulesOfFiles(t *testing.T) {
 	}
 }
 
+// TestRulesOfAssignedFiles has a model whose parameters are the tensors that were read.
+func TestRulesOfAssignedFiles(t *testing.T) {
+	t.Parallel()
+	p := newTape(t)
+	plan{bare: true, setup: func(p *tape) { p.take("x", paramSize, "persistent_load serialization.py, "+main) },
+		back: func(p *tape, _ int) { p.free(zeroGrad, p.take("g", paramSize, engine)) }}.run(p)
+	if x := strings.Join(p.tell()["x"], ","); x != "parameter by file" {
+		t.Errorf("x is %s", x)
+	}
+}
+
 // TestRulesOfFailures has a step that ends in its forward pass, where a request fails.
 func TestRulesOfFailures(t *testing.T) {
 	t.Parallel()
