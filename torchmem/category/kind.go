@@ -55,9 +55,9 @@ const (
 	ByOptimizer   Rule = "optimizer"         // made inside an optimizer's step
 	ByScaler      Rule = "scaler"            // made by GradScaler, or where gradients are clipped
 	ByBucket      Rule = "bucket"            // made by DistributedDataParallel's reducer
+	ByFirstUse    Rule = "first use"         // of a size that libraries ask for, kept from a first product on
 	BySibling     Rule = "sibling"           // made by a line whose other blocks were given back inside zero_grad
 	ByCollective  Rule = "collective"        // made inside torch.distributed
-	ByFirstUse    Rule = "first use"         // of a size that libraries ask for, kept from a first product on
 	ByRecompute   Rule = "recompute"         // made by a module that runs on the backward thread
 	ByBackward    Rule = "backward"          // made in a backward pass and gone with it, or left behind by it
 	ByFreedInPass Rule = "freed by backward" // there before the recording began, and given back by the backward engine

@@ -95,7 +95,7 @@ func (t *telling) countLeft() {
 		switch {
 		case t.left(&s) && library && t.told[i].Rule == "":
 			t.stay[s.b.Requested]++
-		case t.left(&s) && s.born.zone == zoneNone && !library:
+		case t.left(&s) && s.born.zone != zoneCall && s.born.zone != zoneCollective && !library:
 			left[s.pass] += s.b.Requested
 		case t.told[i].Rule == "" && s.born.has(markBucket) && s.lasts():
 			buckets += s.b.Requested

@@ -14,9 +14,9 @@ const handleSize = 64 << 20
 // passRules need to know the sizes of parameters.
 var passRules = []stackRule{
 	{ByBucket, (*telling).bucket},
+	{ByFirstUse, kindIf(Workspace, (*telling).firstUse)},
 	{BySibling, kindIf(Gradient, (*telling).sibling)},
 	{ByCollective, kindIf(Communication, (*telling).collective)},
-	{ByFirstUse, kindIf(Workspace, (*telling).firstUse)},
 	{ByRecompute, (*telling).recompute},
 	{ByBackward, (*telling).backward},
 }

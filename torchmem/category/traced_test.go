@@ -99,6 +99,12 @@ func TestRules(t *testing.T) {
 		{"a gathered copy", plan{begin: held(64, "alloc_storage fsdp.py, _pre_forward fsdp.py, "+call, engine)}, "communication by collective"},
 		{"a gradient that FSDP reduced", plan{back: held(64, "foreach_reduce fsdp.py, apply function.py", "x train.py, "+main)}, "gradient by backward"},
 		{"one that zero_grad gave back but in the last step", plan{back: held(64, "foreach_reduce fsdp.py, apply function.py", zeroGrad)}, "gradient by zero_grad,gradient by sibling"},
+		{"a workspace beside the gradients of a line", plan{back: two(keeps(32<<20, "backward model.py, apply function.py"),
+			held(64, "backward model.py, apply function.py", zeroGrad))}, "workspace by first use,gradient by zero_grad"},
+		{"buckets beside gradients of a compiled pass", plan{bare: true, setup: func(p *tape) { p.take("x", paramSize, "_ddp_init_helper ddp.py, "+main) },
+			back: func(p *tape, _ int) {
+				x = p.take("g", paramSize, "call_func_at_runtime_with_args "+lib+"torch/_functorch/utils.py, apply function.py")
+			}, end: func(p *tape, _ int) { p.free(zeroGrad, x) }}, "communication by bucket"},
 		{"a distributed tensor's operator", plan{begin: held(64, "dispatch dtensor.py, "+forward, engine)}, "activation by saved"},
 		{"a program that a launcher records", plan{data: held(64, "data train.py, wrapper errors.py, "+main, main)}, "input by before forward"},
 		{"a library's workspace in a forward pass", plan{begin: keeps(32<<20, forward)}, "workspace by first use"},
