@@ -34,7 +34,7 @@ func (m *Memory) categorize(p *Program, peakAt int64) {
 		told = category.Of(lives, p.Iterations)
 	}
 	for i := range m.Blocks {
-		m.Blocks[i].Category, m.Blocks[i].Rule = told[i].Kind.String(), string(told[i].Rule)
+		m.Blocks[i].Category, m.Blocks[i].Rule = told[i].Kind.String(), told[i].Rule.String()
 	}
 	var most [category.NumKinds]int64
 	for _, it := range p.Steady {

@@ -37,7 +37,7 @@ func ofRest(lives []Life, iterations int, told []Told) []Told {
 	s := sorter{lives: lives, last: iterations - 1, out: make([]Kind, len(lives))}
 	for i := range lives {
 		s.out[i] = told[i].Kind
-		if told[i].Rule == "" {
+		if told[i].Rule == ByNone {
 			b := s.birthOf(&lives[i])
 			s.born[b] = append(s.born[b], i)
 		}

@@ -37,52 +37,99 @@ type Told struct {
 	Rule Rule
 }
 
-// A Rule is the short, stable name of a rule; empty where none told.
-type Rule string
+// A Rule is what told a block's category. Its String is short and stable.
+type Rule uint8
 
-// The rules of Traced, in the order in which they are asked. The first one that fits counts.
+// The rules of Traced, in the order in which they are asked; the first one that fits counts. Then those of Of, by life
+// alone.
 const (
-	BySeed        Rule = "seed"              // made by _make_grads: the gradient that a backward pass starts from
-	ByZeroGrad    Rule = "zero_grad"         // given back inside zero_grad
-	ByHandle      Rule = "library handle"    // C++ frames name a library's workspace
-	ByStateLoad   Rule = "state load"        // made by load_state_dict of an optimizer
-	ByMover       Rule = "mover"             // made by a function that moves batches to the device
-	ByCopy        Rule = "copy"              // made by deepcopy of a tensor, or by code that keeps an average
-	ByTuning      Rule = "tuning"            // made by an autotuner or to warm the allocator up
-	ByModule      Rule = "module"            // made where a module was moved, built or loaded, or its weights flattened
-	BySharding    Rule = "sharding"          // made where FSDP took a module over
-	ByInitGroup   Rule = "_init_group"       // made by an optimizer's _init_group
-	ByOptimizer   Rule = "optimizer"         // made inside an optimizer's step
-	ByScaler      Rule = "scaler"            // made by GradScaler, or where gradients are clipped
-	ByBucket      Rule = "bucket"            // made by DistributedDataParallel's reducer
-	ByFirstUse    Rule = "first use"         // of a size that libraries ask for, kept from a first product on
-	BySibling     Rule = "sibling"           // made by a line whose other blocks were given back inside zero_grad
-	ByCollective  Rule = "collective"        // made inside torch.distributed
-	ByRecompute   Rule = "recompute"         // made by a module that runs on the backward thread
-	ByBackward    Rule = "backward"          // made in a backward pass and gone with it, or left behind by it
-	ByFreedInPass Rule = "freed by backward" // there before the recording began, and given back by the backward engine
-	ByFile        Rule = "file"              // read from a file and kept
-	ByPool        Rule = "private pool"      // in a segment of a private pool
-	ByResident    Rule = "resident"          // made outside of modules and kept over steps
-	ByBefore      Rule = "before forward"    // made outside of modules before a step's forward pass, and used by it
-	ByRebinding   Rule = "rebound"           // given back by the line that made it, when its variable got the next one
-	ByKept        Rule = "kept"              // made in a forward pass and kept
-	BySaved       Rule = "saved"             // alive when a later backward pass begins
-	ByPassing     Rule = "passing"           // the rest: gone before a backward pass begins
+	ByNone        Rule = iota // nothing told
+	BySeed                    // made by _make_grads: the gradient that a backward pass starts from
+	ByZeroGrad                // given back inside zero_grad
+	ByHandle                  // C++ frames name a library's workspace
+	ByStateLoad               // made by load_state_dict of an optimizer
+	ByMover                   // made by a function that moves batches to the device
+	ByCopy                    // made by deepcopy of a tensor, or by code that keeps an average
+	ByTuning                  // made by an autotuner or to warm the allocator up
+	ByModule                  // made where a module was moved, built or loaded, or its weights flattened
+	BySharding                // made where FSDP took a module over
+	ByInitGroup               // made by an optimizer's _init_group
+	ByOptimizer               // made inside an optimizer's step
+	ByScaler                  // made by GradScaler, or where gradients are clipped
+	ByBucket                  // made by DistributedDataParallel's reducer
+	ByFirstUse                // of a size that libraries ask for, kept from a first product on
+	BySibling                 // made by a line whose other blocks were given back inside zero_grad
+	ByCollective              // made inside torch.distributed
+	ByRecompute               // made by a module that runs on the backward thread
+	ByBackward                // made in a backward pass and gone with it, or left behind by it
+	ByFreedInPass             // there before the recording began, and given back by the backward engine
+	ByFile                    // read from a file and kept
+	ByPool                    // in a segment of a private pool
+	ByResident                // made outside of modules and kept over steps
+	ByBefore                  // made outside of modules before a step's forward pass, and used by it
+	ByRebinding               // given back by the line that made it, when its variable got the next one
+	ByKept                    // made in a forward pass and kept
+	BySaved                   // alive when a later backward pass begins
+	ByPassing                 // the rest: gone before a backward pass begins
+
+	LifePassing
+	LifeData
+	LifeBefore
+	LifeEarly
+	LifeBackward
+	LifeOptimizer
+	LifeForward
+	LifeElsewhere
+	LifeWorkspace
+	numRules
 )
 
 // LifeAlone is how the names of the rules of Of begin.
 const LifeAlone = "life: "
 
-// The rules of Of, by life alone.
-const (
-	LifePassing   Rule = LifeAlone + "passing"
-	LifeData      Rule = LifeAlone + "data"
-	LifeBefore    Rule = LifeAlone + "before"
-	LifeEarly     Rule = LifeAlone + "early"
-	LifeBackward  Rule = LifeAlone + "backward"
-	LifeOptimizer Rule = LifeAlone + "optimizer"
-	LifeForward   Rule = LifeAlone + "forward"
-	LifeElsewhere Rule = LifeAlone + "elsewhere"
-	LifeWorkspace Rule = LifeAlone + "workspace"
-)
+var ruleNames = [numRules]string{ByNone: "",
+	BySeed:        "seed",
+	ByZeroGrad:    "zero_grad",
+	ByHandle:      "library handle",
+	ByStateLoad:   "state load",
+	ByMover:       "mover",
+	ByCopy:        "copy",
+	ByTuning:      "tuning",
+	ByModule:      "module",
+	BySharding:    "sharding",
+	ByInitGroup:   "_init_group",
+	ByOptimizer:   "optimizer",
+	ByScaler:      "scaler",
+	ByBucket:      "bucket",
+	ByFirstUse:    "first use",
+	BySibling:     "sibling",
+	ByCollective:  "collective",
+	ByRecompute:   "recompute",
+	ByBackward:    "backward",
+	ByFreedInPass: "freed by backward",
+	ByFile:        "file",
+	ByPool:        "private pool",
+	ByResident:    "resident",
+	ByBefore:      "before forward",
+	ByRebinding:   "rebound",
+	ByKept:        "kept",
+	BySaved:       "saved",
+	ByPassing:     "passing",
+	LifePassing:   LifeAlone + "passing",
+	LifeData:      LifeAlone + "data",
+	LifeBefore:    LifeAlone + "before",
+	LifeEarly:     LifeAlone + "early",
+	LifeBackward:  LifeAlone + "backward",
+	LifeOptimizer: LifeAlone + "optimizer",
+	LifeForward:   LifeAlone + "forward",
+	LifeElsewhere: LifeAlone + "elsewhere",
+	LifeWorkspace: LifeAlone + "workspace",
+}
+
+// String is the rule's name in tables; empty where nothing told.
+func (r Rule) String() string {
+	if r < numRules {
+		return ruleNames[r]
+	}
+	return ""
+}

@@ -93,11 +93,11 @@ func (t *telling) countLeft() {
 		s := t.subject(i)
 		library := s.kept() && workspaceSizes[s.b.Requested]
 		switch {
-		case t.left(&s) && library && t.told[i].Rule == "":
+		case t.left(&s) && library && t.told[i].Rule == ByNone:
 			t.stay[s.b.Requested]++
 		case t.left(&s) && s.born.zone != zoneCall && s.born.zone != zoneCollective && !library:
 			left[s.pass] += s.b.Requested
-		case t.told[i].Rule == "" && s.born.has(markBucket) && s.lasts():
+		case t.told[i].Rule == ByNone && s.born.has(markBucket) && s.lasts():
 			buckets += s.b.Requested
 		}
 	}
@@ -123,7 +123,7 @@ func (t *telling) countRest() {
 			t.gradients[size].add(s.pass)
 		case told.Kind == OptimizerState && told.Rule != ByScaler:
 			t.lastState = s.from
-		case told.Rule != "":
+		case told.Rule != ByNone:
 		case s.born.has(markDict) && s.lasts():
 			t.loaded[size]++
 		case s.born.zone == zoneNone && s.stays():
@@ -145,7 +145,7 @@ func (t *telling) findForward() {
 		t.forward[k] = t.end
 	}
 	for i := range t.told {
-		if t.told[i].Rule != "" {
+		if t.told[i].Rule != ByNone {
 			continue
 		}
 		s := t.subject(i)

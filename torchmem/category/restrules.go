@@ -3,7 +3,7 @@ package category
 // restRules tell what is left by when it was made and how long it lives.
 var restRules = []stackRule{
 	{ByFreedInPass, kindIf(Activation, func(t *telling, s *subject) bool { return s.early() && t.byEngine(s) })},
-	{"", kindIf(Unknown, func(_ *telling, s *subject) bool { return s.early() })}, // left to the rules of life
+	{ByNone, kindIf(Unknown, func(_ *telling, s *subject) bool { return s.early() })}, // left to the rules of life
 	{ByFile, (*telling).file},
 	{ByPool, kindIf(GraphPool, func(t *telling, s *subject) bool { return s.kept() && t.private(s) })},
 	{ByResident, (*telling).resident},

@@ -97,7 +97,7 @@ func (p *tape) tell() map[string][]string {
 	out := map[string][]string{}
 	for i, told := range Traced(rec, lives, 0) {
 		name := p.names[r.Blocks[i].Addr]
-		text := told.Kind.String() + " by " + string(told.Rule)
+		text := told.Kind.String() + " by " + told.Rule.String()
 		if !slices.Contains(out[name], text) {
 			out[name] = append(out[name], text)
 		}

@@ -88,7 +88,7 @@ type stackRule struct {
 // ask asks rules about all blocks that are not told yet.
 func (t *telling) ask(rules []stackRule) {
 	for i := range t.told {
-		if t.told[i].Rule != "" {
+		if t.told[i].Rule != ByNone {
 			continue
 		}
 		s := t.subject(i)
