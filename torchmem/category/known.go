@@ -4,17 +4,18 @@ import "nsysmem/torchmem"
 
 // known is what the blocks that are told say of the others. Sizes are requested bytes.
 type known struct {
-	params    map[int64]int        // parameters that were there in a step, by size
-	stay      map[int64]int        // blocks that backward passes left behind for good, of sizes that libraries ask for
-	gradients map[int64]*liveCount // gradients, by size
-	loaded    map[int64]int        // blocks that were read from a file and kept, by size
-	asked     map[int64]int        // those of them that were asked about so far
-	lines     map[torchmem.StackID]*lineUse
-	uses      map[libraryUse]int32 // event at which the last workspace of its kind went
-	apart     bool                 // gradients are blocks of their own, beside reduction buckets
-	lastClear int32                // event of the last zero_grad that cleared gradients; of several lines, of the one that stopped first
-	lastState int32                // birth of the last state that an optimizer made; -1 for none
-	forward   []int32              // by pass, the birth of the first block of its forward pass
+	params      map[int64]int        // parameters that were there in a step, by size
+	stay        map[int64]int        // blocks that backward passes left behind for good, of sizes that libraries ask for
+	gradients   map[int64]*liveCount // gradients, by size
+	loaded      map[int64]int        // blocks that were read from a file and kept, by size
+	asked       map[int64]int        // those of them that were asked about so far
+	lines       map[torchmem.StackID]*lineUse
+	uses        map[libraryUse]int32 // event at which the last workspace of its kind went
+	apart       bool                 // gradients are blocks of their own, beside reduction buckets
+	earlyStacks bool                 // stacks of blocks that were there before the recording began are known
+	lastClear   int32                // event of the last zero_grad that cleared gradients; of several lines, of the one that stopped first
+	lastState   int32                // birth of the last state that an optimizer made; -1 for none
+	forward     []int32              // by pass, the birth of the first block of its forward pass
 }
 
 func newKnown() known {
@@ -91,6 +92,7 @@ func (t *telling) countLeft() {
 	var buckets int64
 	for i := range t.told {
 		s := t.subject(i)
+		t.earlyStacks = t.earlyStacks || s.early() && s.born.python
 		library := s.kept() && workspaceSizes[s.b.Requested]
 		switch {
 		case t.left(&s) && library && t.told[i].Rule == ByNone:

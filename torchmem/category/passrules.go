@@ -57,9 +57,9 @@ func (t *telling) firstUse(s *subject) bool {
 	if !workspaceSizes[n] || !s.kept() && (s.freed == nil || !s.freed.has(markClear)) || !t.longUsed(s) {
 		return false
 	}
-	in, spare := s.pass >= 0 && s.born.engine, t.stay[n] > t.params[n]
+	in, spare := s.born.engine && (s.pass >= 0 || s.early() && t.earlyStacks), t.stay[n] > t.params[n]
 	switch {
-	case in && t.params[n] > 0 && s.from > t.lastClear && !spare:
+	case in && t.params[n] > 0 && (s.from > t.lastClear || t.lastClear < 0) && !spare:
 		return false
 	case in, s.born.zone == zoneCall, s.born.zone == zoneCompiled:
 	case s.born.zone != zoneNone || !spare:
