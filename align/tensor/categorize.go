@@ -3,6 +3,7 @@ package tensor
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"nsysmem/torchmem/category"
 )
@@ -15,22 +16,33 @@ type CategoryUse struct {
 }
 
 // CategoryNames are the names of the categories, in the order in which they are shown.
-var CategoryNames = []string{"parameter", "optimizer state", "gradient", "activation", "input", "autograd detail", "temporary", "unknown"}
+var CategoryNames = []string{"parameter", "weight copy", "optimizer state", "gradient", "activation", "input", "communication",
+	"workspace", "graph pool", "autograd detail", "temporary", "unknown"}
 
-// categorize fills the categories of the blocks, their highest sums over the steady iterations, and those at the peak.
+// ByStacks says that call stacks told categories, not the lives of blocks alone.
+func (m *Memory) ByStacks() bool {
+	return slices.ContainsFunc(m.Blocks, func(b Block) bool { return b.Rule != "" && !strings.HasPrefix(b.Rule, category.LifeAlone) })
+}
+
+// categorize fills the categories of the blocks, by their stacks where a snapshot has them, and the rules that told them; their highest sums over the steady iterations, and those at the peak.
 func (m *Memory) categorize(p *Program, peakAt int64) {
 	lives := livesOf(p, m.Blocks)
-	cats := category.Of(lives, p.Iterations)
+	var told []category.Told
+	if m.Replay != nil {
+		told = category.Traced(category.RecordingOf(m.Replay), lives, p.Iterations)
+	} else {
+		told = category.Of(lives, p.Iterations)
+	}
 	for i := range m.Blocks {
-		m.Blocks[i].Category = cats[i].String()
+		m.Blocks[i].Category, m.Blocks[i].Rule = told[i].Kind.String(), told[i].Rule.String()
 	}
 	var most [category.NumKinds]int64
 	for _, it := range p.Steady {
-		for k, bytes := range category.Max(lives, cats, it.From, it.To) {
+		for k, bytes := range category.Max(lives, told, it.From, it.To) {
 			most[k] = max(most[k], bytes)
 		}
 	}
-	at := category.At(lives, cats, peakAt)
+	at := category.At(lives, told, peakAt)
 	for k := category.Kind(0); k < category.NumKinds; k++ {
 		if most[k] > 0 || at[k] > 0 {
 			m.Categories = append(m.Categories, CategoryUse{Name: k.String(), Max: most[k], AtPeak: at[k]})

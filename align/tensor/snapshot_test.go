@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"nsysmem/internal/fixture"
@@ -140,5 +141,18 @@ func TestWithoutSnapshot(t *testing.T) {
 	m := &Memory{From: ByDriver}
 	if segs, at := m.MapAtPeak(false); segs != nil || at != 0 || m.MapAt(1) != nil || m.MapAtFailure(0) != nil || m.ShortStack(1) != "" || m.ReportTime(Never) != Never {
 		t.Errorf("map %v at %d", segs, at)
+	}
+}
+
+// TestCategoryNames has a place for each category in the order in which they are shown.
+func TestCategoryNames(t *testing.T) {
+	t.Parallel()
+	for k := category.Kind(0); k < category.NumKinds; k++ {
+		if !slices.Contains(CategoryNames, k.String()) {
+			t.Errorf("%s has no place", k)
+		}
+	}
+	if len(CategoryNames) != int(category.NumKinds) {
+		t.Errorf("%d names for %d categories", len(CategoryNames), category.NumKinds)
 	}
 }

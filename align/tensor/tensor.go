@@ -73,6 +73,7 @@ type Block struct {
 	Counted      int64 // bytes as the allocator's meter counts them
 	Stream       uint64
 	Category     string
+	Rule         string // short name of the rule that told the category; empty where none did
 	Iteration    int    // place in the track's iterations where it was born; -1 for none
 	Phase        string // path there, or the outermost range's name; empty for none
 	EndIteration int    // likewise where it was given back

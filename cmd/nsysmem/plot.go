@@ -33,8 +33,9 @@ and the peak; a bar for each iteration from its start to its end level with a wh
 iteration enlarged: one that keeps what most do and needs the median. The ending of the output chooses PNG, SVG or PDF.
 
 Where the tensors are known, from PyTorch's memory snapshot of the run (--snapshot) or because the program ran without a
-caching allocator, the level is stacked from them by category: parameter, optimizer state, gradient, activation, input,
-autograd detail, temporary, unknown. --view segments is a map of the allocator's segments and blocks at one moment.
+caching allocator, the level is stacked from them by category: parameter, weight copy, optimizer state, gradient,
+activation, input, communication, workspace, graph pool, autograd detail, temporary, unknown. --view segments is a map of
+the allocator's segments and blocks at one moment.
 
 The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 		Example: `  nsysmem plot run.sqlite                          # writes run.png

@@ -151,6 +151,17 @@ func TestTensors(t *testing.T) {
 			"were added: 3; for 0 of them the cache had as many bytes free as were asked for, but in no single block that would do."},
 		{Theory(&theory.Need{Params: 1234, DType: "float32", Optimizer: "adam"}), "N = 1,234 parameters of float32, optimizer adam"},
 	})
+	for _, name := range tensor.CategoryNames {
+		if Category(name) == "" {
+			t.Errorf("the category %s has no meaning", name)
+		}
+	}
+	unknown := &tensor.Memory{From: tensor.BySnapshot, Categories: []tensor.CategoryUse{{Name: "unknown"}}, Blocks: []tensor.Block{{Rule: "life: forward"}}}
+	alone := Unknown(unknown)
+	unknown.Blocks = append(unknown.Blocks, tensor.Block{Rule: "zero_grad"})
+	if stacks := Unknown(unknown); !strings.Contains(alone, "growing list") || !strings.Contains(stacks, "before recording began") {
+		t.Errorf("unknown is %q by life, %q by stacks", alone, stacks)
+	}
 	frame := tensor.Share{Name: tensor.NoFrame}
 	for _, c := range []struct {
 		frames []tensor.Share

@@ -24,9 +24,12 @@ func Unknown(ten *tensor.Memory) string {
 	if !slices.ContainsFunc(ten.Categories, func(c tensor.CategoryUse) bool { return c.Name == "unknown" }) {
 		return ""
 	}
-	return "unknown is what no rule names: blocks kept from one iteration to the next that are neither " +
-		"parameter, gradient nor optimizer state, such as a growing list or what was born in no phase; " +
-		"and workspaces of libraries"
+	s := "unknown is what no rule names: "
+	if ten.ByStacks() {
+		return s + "blocks that were there before recording began, whose stacks it does not have"
+	}
+	return s + "blocks kept from one iteration to the next that are neither " +
+		"parameter, gradient nor optimizer state, such as a growing list or what was born in no phase"
 }
 
 // Clock says how well a snapshot's clock goes with the report's; empty without a snapshot.

@@ -7,8 +7,9 @@ import (
 	"nsysmem/align"
 )
 
-// Colours of the categories, the same in every picture: from Paul Tol's muted scheme, which readers with the common
-// colour-vision deficiencies can tell apart, and none of them that of a well-known phase.
+// Colours of the categories, the same in every picture: from Paul Tol's muted scheme and, for the rarer ones, his light and
+// medium-contrast ones, which readers with the common colour-vision deficiencies can tell apart; none of them is that of a
+// well-known phase.
 var categoryColors = map[string]color.RGBA{
 	"parameter":       {0x33, 0x22, 0x88, 0xFF},
 	"optimizer state": {0x44, 0xAA, 0x99, 0xFF},
@@ -17,12 +18,16 @@ var categoryColors = map[string]color.RGBA{
 	"input":           {0xDD, 0xCC, 0x77, 0xFF},
 	"autograd detail": {0xAA, 0x44, 0x99, 0xFF},
 	"temporary":       {0x99, 0x99, 0x33, 0xFF},
+	"weight copy":     {0x66, 0x99, 0xCC, 0xFF},
+	"communication":   {0xEE, 0x88, 0x66, 0xFF},
+	"workspace":       {0x7D, 0x78, 0x68, 0xFF},
+	"graph pool":      {0xBB, 0xCC, 0x33, 0xFF},
 	"unknown":         {0xB4, 0xB4, 0xB4, 0xFF},
 }
 
-// stackOrder puts what stays below what comes and goes, and what theory tells below all else. Of unknown use are mostly
-// workspaces that a library keeps.
-var stackOrder = []string{"parameter", "optimizer state", "gradient", "unknown", "activation", "input", "autograd detail", "temporary"}
+// stackOrder puts what stays below what comes and goes, and what theory tells below all else.
+var stackOrder = []string{"parameter", "optimizer state", "gradient", "weight copy", "workspace", "graph pool", "unknown", "communication",
+	"activation", "input", "autograd detail", "temporary"}
 
 // kindColors are those of the driver's memory kinds; others get what is left.
 var kindColors = map[string]color.RGBA{

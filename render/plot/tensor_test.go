@@ -234,7 +234,7 @@ func TestTensorPictures(t *testing.T) {
 	png := r.draw(t, "png", Options{noScan: true, Size: Size{W: 900, H: 600}})
 	lookAt(t, "stack", png)
 	img := decode(t, png)
-	for name, least := range map[string]int{"activation": 2000, "autograd detail": 100, "unknown": 2000} {
+	for name, least := range map[string]int{"activation": 2000, "autograd detail": 100, "workspace": 2000} {
 		if n := count(img, categoryColors[name]); n < least {
 			t.Errorf("%d pixels in the colour of %s", n, name)
 		}
@@ -309,10 +309,10 @@ func TestSegmentMap(t *testing.T) {
 	png := r.draw(t, "png", Options{noScan: true, View: "segments"})
 	lookAt(t, "map", png)
 	img := decode(t, png)
-	act, grey := count(img, categoryColors["activation"]), count(img, categoryColors["unknown"])
-	// Equal bytes are equal areas: 128 MiB of activations beside 65 MiB of unknown use, both nearly all in the large pool.
+	act, grey := count(img, categoryColors["activation"]), count(img, categoryColors["workspace"])
+	// Equal bytes are equal areas: 128 MiB of activations beside 65 MiB of workspaces, both nearly all in the large pool.
 	if ratio := float64(act) / float64(grey); ratio < 1.7 || ratio > 2.3 {
-		t.Errorf("activations have %.2f times the area of unknown, want about 1.97", ratio)
+		t.Errorf("activations have %.2f times the area of workspaces, want about 1.97", ratio)
 	}
 	for _, o := range []Options{{At: "reserved", Size: Size{W: 500, H: 300}}, {At: "time", AtTime: r.track.Iterations[2].Start, Size: Size{W: 500, H: 300}}, {At: "time", AtTime: 6_799 * ms, Size: Size{W: 500, H: 300}}, {Stack: "phase", Size: Size{W: 500, H: 300}}, {Size: Size{W: 300, H: 200}}, {Size: Size{W: 120, H: 2000}}} {
 		o.View, o.noScan = "segments", true

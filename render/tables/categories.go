@@ -92,6 +92,7 @@ func besideNote(r *categoryRow) string {
 // categories is the catalogue of the categories of tensors. Sizes are requested bytes.
 var categories = slices.Concat(trackColumns[Category](), []Column[*categoryRow]{
 	{Key: "category", Head: "category", Text: func(r *categoryRow) string { return r.Item.Name }},
+	{Key: "meaning", Head: "what it is", Text: func(r *categoryRow) string { return phrase.Category(r.Item.Name) }},
 	{Key: "max_bytes", Head: "highest in steady iterations", Unit: Bytes, Bar: true, Known: isMeasured,
 		Int: measured(func(c *tensor.CategoryUse) int64 { return c.Max })},
 	{Key: "at_peak_bytes", Head: "at peak", Unit: Bytes, Bar: true, Int: measured(atPeak), Known: isMeasured},
@@ -112,7 +113,7 @@ var (
 		Markdown: "category, max_bytes, at_peak_bytes=At the peak, share",
 		JSON:     "max_bytes, at_peak_bytes",
 		Workbook: "pid, device, category, max_bytes, at_peak_bytes, formula, expected_bytes, difference_bytes, " +
-			"max_bytes!=Highest, at_peak_bytes!, expected_bytes!, difference_bytes!, note~, iterations_from",
+			"max_bytes!=Highest, at_peak_bytes!, expected_bytes!, difference_bytes!, note~, iterations_from, meaning~",
 	}, Views{
 		Terminal: "category:0/8, formula:1, expected_bytes!:2=bytes, measured_bytes!, difference_bytes!",
 		Markdown: "category, formula, expected_bytes!=Bytes, measured_bytes!, difference_bytes!, note=Likely",

@@ -44,6 +44,7 @@ var Tensors = define(slices.Concat(
 		{Key: "bytes", Head: "requested", Unit: Bytes, Int: func(r *tensorRow) int64 { return r.Item.Bytes }},
 		{Key: "counted_bytes", Head: "counted", Unit: Bytes, Int: func(r *tensorRow) int64 { return r.Item.Counted }},
 		{Key: "category", Head: "category", Text: func(r *tensorRow) string { return r.Item.Category }},
+		{Key: "rule", Head: "told by", Text: func(r *tensorRow) string { return r.Item.Rule }},
 		{Key: "end_at_ns", Head: "given back", Unit: Time, Int: func(r *tensorRow) int64 { return r.after(r.Item.End) }, Has: isGivenBack},
 		iterationOf("end_iteration", "given back in iteration", func(k *tensor.Block) int { return k.EndIteration }),
 		{Key: "end_phase", Head: "given back in phase", Text: func(r *tensorRow) string { return r.Item.EndPhase }},
@@ -56,7 +57,7 @@ var Tensors = define(slices.Concat(
 		{Key: "frame", Head: "frame", Text: tensorFrame},
 		{Key: "stack", Head: "stack", Text: func(r *tensorRow) string { return r.Track.Tensors.ShortStack(r.Item.Stack) }},
 	}), Views{
-	Workbook: "pid, device, at_ns, iteration, phase, from, bytes, bytes!, counted_bytes!, category, end_at_ns, " +
+	Workbook: "pid, device, at_ns, iteration, phase, from, bytes, bytes!, counted_bytes!, category, rule, end_at_ns, " +
 		"end_iteration, end_phase, lifetime, lifetime_ns, address, stream, note, frame, stack",
 })[0]
 

@@ -1,37 +1,10 @@
-// Package category tells what each block of memory of a training program is for, by when and in which phase it was born
-// and died. Times are int64 nanoseconds of any one clock, sizes int64 bytes.
+// Package category tells what each block of memory of a training program is for: by the call stacks that asked for it and
+// gave it back, and by when and in which phase it was born and died. Times are int64 nanoseconds of any one clock, sizes int64 bytes.
 package category
 
 import "nsysmem/torchmem"
 
-// A Kind is what a block is for, in the words of PyTorch's profiler.
-type Kind uint8
-
-// The categories. Of says how they are told.
-const (
-	Unknown Kind = iota
-	Parameter
-	OptimizerState
-	Input
-	Activation
-	Gradient
-	AutogradDetail
-	Temporary
-	NumKinds // not a category
-)
-
-var kindNames = [NumKinds]string{"unknown", "parameter", "optimizer state", "input", "activation", "gradient",
-	"autograd detail", "temporary"}
-
-// String is the category's name in tables.
-func (k Kind) String() string {
-	if k < NumKinds {
-		return kindNames[k]
-	}
-	return "unknown"
-}
-
-// Of tells what each block is for, by its life alone. A block is *lasting* where it outlives the whole of a later
+// Of tells what each block is for, by its life alone: for programs whose stacks are not known. A block is *lasting* where it outlives the whole of a later
 // iteration, or lives on at the end of the recording and was born before the last iteration. The first rule that fits its
 // birth counts:
 //
@@ -48,23 +21,39 @@ func (k Kind) String() string {
 //     gradient. One that is lasting, or dies in a phase without a role, or was born in the last iteration and stayed:
 //     gradient as long as there are parameters of its size that have no gradient yet (a gradient that is kept over steps
 //     is so, a library's workspace is not). The others: autograd detail, or unknown where they are lasting.
-//  7. Born in a forward pass: activation, or unknown where it is lasting (a library's workspace, a cached mask). A weight
-//     cast for autocast is temporary or activation, by how long autocast keeps it.
+//  7. Born in a forward pass: activation, or unknown where it is lasting (a cached mask). A weight cast for autocast is
+//     temporary or activation, by how long autocast keeps it.
 //  8. Born elsewhere in an iteration: optimizer state where it is lasting and has the size of a parameter, in a program
 //     that has gradients; temporary where it is gone with its iteration, else unknown.
 //
 // The result has one category for each block. iterations is the number of iterations; with none, all but what rules 1 and
 // 2 tell is unknown.
-func Of(lives []Life, iterations int) []Kind {
+func Of(lives []Life, iterations int) []Told {
+	return ofRest(lives, iterations, make([]Told, len(lives)))
+}
+
+// ofRest is Of for those blocks that are not told yet. The others count where rules look at sizes.
+func ofRest(lives []Life, iterations int, told []Told) []Told {
 	s := sorter{lives: lives, last: iterations - 1, out: make([]Kind, len(lives))}
 	for i := range lives {
-		b := s.birthOf(&lives[i])
-		s.born[b] = append(s.born[b], i)
+		s.out[i] = told[i].Kind
+		if told[i].Rule == ByNone {
+			b := s.birthOf(&lives[i])
+			s.born[b] = append(s.born[b], i)
+		}
 	}
 	for _, r := range rules {
 		r.sort(&s, s.born[r.birth])
+		for _, i := range s.born[r.birth] {
+			switch {
+			case s.out[i] != Unknown:
+				told[i] = Told{s.out[i], r.rule}
+			case s.isWorkspace(r.birth, &lives[i]):
+				told[i] = Told{Workspace, LifeWorkspace}
+			}
+		}
 	}
-	return s.out
+	return told
 }
 
 // A birth is what is told of a block by how it was born. Each block has one.
@@ -88,16 +77,17 @@ const (
 // needs all parameters.
 var rules = []struct {
 	birth birth
+	rule  Rule
 	sort  func(s *sorter, blocks []int)
 }{
-	{bornPassing, (*sorter).passing},     // rule 1
-	{bornData, (*sorter).data},           // rule 2
-	{bornBefore, (*sorter).before},       // rule 3
-	{bornBackward, (*sorter).backward},   // rule 6
-	{bornEarly, (*sorter).early},         // rule 4
-	{bornOptimizer, (*sorter).optimizer}, // rule 5
-	{bornForward, (*sorter).forward},     // rule 7
-	{bornElsewhere, (*sorter).elsewhere}, // rule 8
+	{bornPassing, LifePassing, (*sorter).passing},       // rule 1
+	{bornData, LifeData, (*sorter).data},                // rule 2
+	{bornBefore, LifeBefore, (*sorter).before},          // rule 3
+	{bornBackward, LifeBackward, (*sorter).backward},    // rule 6
+	{bornEarly, LifeEarly, (*sorter).early},             // rule 4
+	{bornOptimizer, LifeOptimizer, (*sorter).optimizer}, // rule 5
+	{bornForward, LifeForward, (*sorter).forward},       // rule 7
+	{bornElsewhere, LifeElsewhere, (*sorter).elsewhere}, // rule 8
 }
 
 type sorter struct {

@@ -183,7 +183,7 @@ func TestCategoriesOfPrograms(t *testing.T) {
 					p.add(s, at(i, RoleBackward), at(i, RoleOptimizer))
 				}
 			}
-		}, want{sum, 0, sum, 2<<20 + 4000}},
+		}, want{sum, 0, sum, 4000}},
 		{"norm of the gradients kept until the next step", func(p *program) {
 			for i := range steps {
 				for _, s := range sizes {
@@ -266,6 +266,50 @@ func TestSetsOfState(t *testing.T) {
 		for range 100 { // a map has another order each time
 			if got := setsOfState(there, all); got != want {
 				t.Fatalf("gradients %v, early %v: %d sets of state, want %d", all, there, got, want)
+			}
+		}
+	}
+}
+
+// TestTracedRecordings reads the stacks of recorded runs, whole and as if recording had begun with the third iteration:
+// the snapshot has the stacks of blocks that were there then and are there still.
+func TestTracedRecordings(t *testing.T) {
+	t.Parallel()
+	want := map[string][5]int64{ // parameter, optimizer state, gradient, workspace, unknown
+		"cnn_default": {863176, 1721152, 860576, 65 << 20, 0},
+		"gpt_amp":     {83992576, 167985152, 83992576, 66 << 20, 0},
+	}
+	for _, rec := range snaptest.Runs(t, "../..", "cnn_default", "gpt_amp") {
+		for _, middle := range []bool{false, true} {
+			snap := rec.Read(t)
+			lives, iterations := livesOf(t, rec)
+			if middle {
+				from, n := iterations[2].T0, 0
+				snap.Traces[0].Each(func(_ int, e *torchmem.TraceEvent) bool { n++; return e.Time < from })
+				snaptest.Cut(snap, n-1)
+				iterations = iterations[2:]
+			}
+			r, err := snap.Replay(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if middle {
+				lives = lives[:0]
+				for _, b := range r.Blocks {
+					l := Life{From: b.Birth, To: b.Death, Bytes: b.Requested}
+					for i, it := range iterations {
+						if b.Death >= it.T0 {
+							l.Death.Iteration, l.Death.Inside = i, b.Death < it.T1
+						}
+					}
+					lives = append(lives, l)
+				}
+			}
+			told := Traced(RecordingOf(r), lives, len(iterations))
+			m := Max(lives, told, iterations[1].T0, iterations[len(iterations)-1].T1)
+			got, w := [5]int64{m[Parameter], m[OptimizerState], m[Gradient], m[Workspace], m[Unknown]}, want[rec.Name]
+			if got != w {
+				t.Errorf("%s, from the middle %v: %v, want %v", rec.Name, middle, got, w)
 			}
 		}
 	}

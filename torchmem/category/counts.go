@@ -76,8 +76,8 @@ func count(all []change) *counts {
 	return n
 }
 
-// Max is the highest sum of bytes of each kind in [from, to), ns: each kind at its own time. kinds are those of lives.
-func Max(lives []Life, kinds []Kind, from, to int64) [NumKinds]int64 {
+// Max is the highest sum of bytes of each kind in [from, to), ns: each kind at its own time. told is of lives.
+func Max(lives []Life, told []Told, from, to int64) [NumKinds]int64 {
 	var now [NumKinds]int64
 	var all []change
 	for i := range lives {
@@ -87,12 +87,12 @@ func Max(lives []Life, kinds []Kind, from, to int64) [NumKinds]int64 {
 			continue
 		}
 		if born && b.From >= from {
-			all = append(all, change{b.From, b.Bytes, kinds[i]})
+			all = append(all, change{b.From, b.Bytes, told[i].Kind})
 		} else {
-			now[kinds[i]] += b.Bytes
+			now[told[i].Kind] += b.Bytes
 		}
 		if died && b.To < to {
-			all = append(all, change{b.To, -b.Bytes, kinds[i]})
+			all = append(all, change{b.To, -b.Bytes, told[i].Kind})
 		}
 	}
 	sortChanges(all)
@@ -105,12 +105,12 @@ func Max(lives []Life, kinds []Kind, from, to int64) [NumKinds]int64 {
 }
 
 // At is the sum of bytes of each kind that is live just after time t, ns.
-func At(lives []Life, kinds []Kind, t int64) [NumKinds]int64 {
+func At(lives []Life, told []Told, t int64) [NumKinds]int64 {
 	var sum [NumKinds]int64
 	for i := range lives {
 		b := &lives[i]
 		if (b.From == torchmem.Never || b.From <= t) && (b.To == torchmem.Never || b.To > t) {
-			sum[kinds[i]] += b.Bytes
+			sum[told[i].Kind] += b.Bytes
 		}
 	}
 	return sum

@@ -183,6 +183,11 @@ func (s *sorter) elsewhere(blocks []int) {
 	}
 }
 
+// isWorkspace says that a block which no rule told is of a size that libraries ask for, and kept from a pass on.
+func (s *sorter) isWorkspace(b birth, l *Life) bool {
+	return (b == bornForward || b == bornBackward) && s.lasting(l) && (workspaceSizes[l.Bytes] || l.Bytes == handleSize)
+}
+
 // all are the blocks that were given a kind so far.
 func (s *sorter) all(kind Kind) []int {
 	var out []int

@@ -41,9 +41,9 @@ func Tensors(rep *findings.Report) {
 	at := t.Iterations[1].Start
 	ten := &tensor.Memory{From: "snapshot", Conf: "max_split_size_mb:128", Clock: &tensor.Clock{Offset: 1_234, Spread: 21_000, Matched: 18, Segments: 19}}
 	ten.Blocks = []tensor.Block{
-		{Start: align.Never, End: align.Never, Address: 0x7f00_0000_0000, Bytes: 863_176, Counted: 863_232, Category: "parameter", Iteration: -1, EndIteration: -1, Lifetime: len(t.Iterations), Frame: "train.py:7 <module>"},
-		{Start: at + 2*ms, End: at + 70*ms, Address: 0x7f00_4000_0000, Bytes: 200*mib - 3, Counted: 200 * mib, Stream: 7, Category: "activation", Iteration: 1, Phase: "forward", EndIteration: 1, EndPhase: "backward", Frame: "model.py:40 forward"},
-		{Start: at + 40*ms, End: align.Never, Address: 0xffff_8000_0000_0000, Bytes: 860_576, Counted: 860_672, Stream: 0x7fff_0000_1234, Category: "gradient", Iteration: 1, Phase: "backward", EndIteration: -1, Lifetime: 3},
+		{Start: align.Never, End: align.Never, Address: 0x7f00_0000_0000, Bytes: 863_176, Counted: 863_232, Category: "parameter", Rule: "module", Iteration: -1, EndIteration: -1, Lifetime: len(t.Iterations), Frame: "train.py:7 <module>"},
+		{Start: at + 2*ms, End: at + 70*ms, Address: 0x7f00_4000_0000, Bytes: 200*mib - 3, Counted: 200 * mib, Stream: 7, Category: "activation", Rule: "saved", Iteration: 1, Phase: "forward", EndIteration: 1, EndPhase: "backward", Frame: "model.py:40 forward"},
+		{Start: at + 40*ms, End: align.Never, Address: 0xffff_8000_0000_0000, Bytes: 860_576, Counted: 860_672, Stream: 0x7fff_0000_1234, Category: "gradient", Rule: "zero_grad", Iteration: 1, Phase: "backward", EndIteration: -1, Lifetime: 3},
 	}
 	ten.Categories = []tensor.CategoryUse{{Name: "parameter", Max: 863_176, AtPeak: 863_176}, {Name: "optimizer state", Max: 1_721_152, AtPeak: 1_721_152},
 		{Name: "gradient", Max: 860_576}, {Name: "activation", Max: 200*mib - 3, AtPeak: 200*mib - 3}}
