@@ -6,6 +6,7 @@
 package align
 
 import (
+	"nsysmem/align/caller"
 	"nsysmem/align/tensor"
 	"nsysmem/align/theory"
 )
@@ -291,12 +292,13 @@ type FailedAlloc struct {
 	Time      int64 // ns; start of the call
 	Duration  int64 // ns
 	TID       int64
-	Call      string // API name without version suffix
-	Return    int64  // cudaError_t or CUresult
-	Iteration int    // place in Track.Iterations; -1 for none
-	Phase     string // path; empty for none
-	Range     string // outermost range where outside any iteration; empty for none
-	Level     int64  // bytes; the track's device level just before the call; -1 where memory was not collected. The call itself does not say how much it asked for
+	Call      string        // API name without version suffix
+	Caller    caller.Caller // who made the call; zero where unknown
+	Return    int64         // cudaError_t or CUresult
+	Iteration int           // place in Track.Iterations; -1 for none
+	Phase     string        // path; empty for none
+	Range     string        // outermost range where outside any iteration; empty for none
+	Level     int64         // bytes; the track's device level just before the call; -1 where memory was not collected. The call itself does not say how much it asked for
 }
 
 // OutOfMemory says that the call failed because memory ran out.
@@ -320,8 +322,9 @@ type Block struct {
 	Phase        string // path there; where outside any iteration, the outermost range's name; empty for none
 	EndIteration int    // likewise where it was freed
 	EndPhase     string
-	Lost         bool // its free is not in the report; its address was allocated anew at End
-	Folded       int  // how many blocks a line of a list stands for; 0 for a block itself
+	Lost         bool          // its free is not in the report; its address was allocated anew at End
+	Folded       int           // how many blocks a line of a list stands for; 0 for a block itself
+	Caller       caller.Caller // who made the call that allocated; zero where unknown
 }
 
 // KernelStat is one kernel in one phase, over all iterations.

@@ -137,7 +137,8 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 	if len(t.Failed) > 0 {
 		m.head(3, fmt.Sprintf("Failed allocations (%d)", len(t.Failed)))
 		show := thinFailed(len(t.Failed))
-		markdownTable(m, tables.Failures.Columns(tables.Markdown), tables.RowsOf(rep.Report, t, t.Failed, show), show.gaps(""))
+		rows := tables.RowsOf(rep.Report, t, t.Failed, show)
+		markdownTable(m, had(tables.Failures.Columns(tables.Markdown), rows), rows, show.gaps(""))
 		m.inferred(t)
 	}
 	m.para("Attribution: " + wording.Markdown(phrase.Attribution(&rep.Collected, t)))

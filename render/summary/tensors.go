@@ -7,6 +7,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/tensor"
+	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
 )
 
@@ -82,6 +83,12 @@ func (e *encoder) snapshotOf(t *align.Track) {
 		e.intField("bytes", o.Bytes)
 		e.intField("peak_bytes", o.Peak)
 		e.intField("static_bytes", o.Static)
+		e.key("libraries")
+		if o.Libraries != nil {
+			objects(e, "", tables.Libraries.Columns(tables.JSON), tables.AllRows(e.rep, t, phrase.OutsideLibraries(o)))
+		} else {
+			e.raw("null")
+		}
 		e.key("takers")
 		objects(e, "", tables.Takers.Columns(tables.JSON), tables.AllRows(e.rep, t, o.Takers))
 		e.raw("}")
