@@ -109,6 +109,7 @@ func (as *assembler) track(t *trackUse, first bool) *Track {
 	if as.uses.keepBlocks {
 		out.Stayed = as.stayed(t, out)
 	}
+	out.Libraries = as.libraries(t)
 	if opts.Blocks {
 		as.blocks(t, out)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nsysmem/align/caller"
+	"nsysmem/align/tensor"
 	"nsysmem/nsysdb"
 )
 
@@ -71,6 +72,44 @@ func readCallers(ctx context.Context, src *source, c *calls) (*callers, error) {
 	}
 	r.finish()
 	return &callers{c, r.out}, nil
+}
+
+// anyChain says that an allocating call that succeeded, or nearly all of them, may name its chain.
+func (c *calls) anyChain() bool {
+	for _, parts := range c.chains {
+		for _, m := range parts {
+			if len(m) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// libraries says who asked for the memory of a track's device level, largest first, static memory of modules last.
+func (as *assembler) libraries(t *trackUse) []tensor.Library {
+	l := t.memory.levels[LevelDevice]
+	if as.callers == nil || l == nil {
+		return nil
+	}
+	who := as.callers.of(t.proc)
+	var sums tensor.Libraries
+	for i := range t.memory.blocks {
+		b := &t.memory.blocks[i]
+		if levelKind(b.kind) != LevelDevice {
+			continue
+		}
+		sum := sums.Of(who(b.bornCorr).Library, b.kind == nsysdb.KindDeviceStatic)
+		sum.Blocks++
+		sum.Bytes += b.bytes
+		if b.bornN <= l.peakN && b.diedN > l.peakN {
+			sum.AtPeak += b.bytes
+		}
+		if b.end == Never {
+			sum.Live += b.bytes
+		}
+	}
+	return sums.List()
 }
 
 // allocatingChains are the chains of allocating calls, in rising order.

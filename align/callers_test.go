@@ -2,6 +2,7 @@ package align
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,7 +92,7 @@ func TestCallers(t *testing.T) {
 func TestNoChains(t *testing.T) {
 	t.Parallel()
 	tr := onlyTrack(t, allocs(t).report(Options{}))
-	if none := (caller.Caller{}); tr.Blocks[0].Caller != none || tr.Failed[0].Caller != none {
+	if none := (caller.Caller{}); tr.Libraries != nil || tr.Blocks[0].Caller != none || tr.Failed[0].Caller != none {
 		t.Errorf("%+v %+v", tr.Blocks[0], tr.Failed[0])
 	}
 }
@@ -114,6 +115,16 @@ func TestRealChains(t *testing.T) {
 	}
 	if calls != 25 {
 		t.Errorf("%d calls", calls)
+	}
+	var all tensor.Library
+	for _, l := range tr.Libraries {
+		all.AtPeak, all.Live = all.AtPeak+l.AtPeak, all.Live+l.Live
+	}
+	if d := tr.Level(LevelDevice); all.AtPeak != d.Peak || all.Live != d.End || len(tr.Libraries) != 4 || !tr.Libraries[3].Static {
+		t.Errorf("%+v for a level of %d, %d at the end", tr.Libraries, d.Peak, d.End)
+	}
+	if alone := onlyTrack(t, analyze(t, fixture.Unpack(t, "..", "conv.sqlite"), Options{})); !slices.Equal(alone.Libraries, tr.Libraries) || alone.Tensors != nil || alone.Stayed != nil {
+		t.Errorf("without a snapshot %+v", alone.Libraries)
 	}
 	o := tr.Tensors.Outside
 	want := []tensor.Library{{Name: "cuBLAS", Blocks: 6, Bytes: 134_481_920, AtPeak: 134_481_920, Live: 134_481_920},

@@ -90,15 +90,16 @@ type Track struct {
 	Tensors *tensor.Memory // what tensors hold; nil where neither a snapshot nor the driver tells
 	Theory  *theory.Need   // nil unless Options.Params
 
-	Failed     []FailedAlloc   // in time order
-	LiveAtEnd  []Block         // device kinds and managed, largest first; nil unless Options.Blocks
-	LiveAtPeak []Block         // device kinds, at the device level's peak, largest first; nil unless Options.Blocks
-	Blocks     []Block         // every block, by birth; nil unless Options.Blocks
-	Stayed     []tensor.Stayed // of the device level, largest first; nil unless Options.Blocks or Options.Snapshot
-	Kernels    []KernelStat    // by phase path and name; nil unless Options.Kernels
-	Copies     []CopyStat      // by phase path and direction; nil unless Options.Kernels
-	Calls      []CallStat      // by phase path and name; nil unless Options.Kernels
-	Spans      []Span          // calls of phases, by start; nil unless Options.Spans
+	Failed     []FailedAlloc    // in time order
+	Libraries  []tensor.Library // who asked for the memory of the device level, largest first, static memory last; they add up to its peak and its end; nil without call chains
+	LiveAtEnd  []Block          // device kinds and managed, largest first; nil unless Options.Blocks
+	LiveAtPeak []Block          // device kinds, at the device level's peak, largest first; nil unless Options.Blocks
+	Blocks     []Block          // every block, by birth; nil unless Options.Blocks
+	Stayed     []tensor.Stayed  // of the device level, largest first; nil unless Options.Blocks or Options.Snapshot
+	Kernels    []KernelStat     // by phase path and name; nil unless Options.Kernels
+	Copies     []CopyStat       // by phase path and direction; nil unless Options.Kernels
+	Calls      []CallStat       // by phase path and name; nil unless Options.Kernels
+	Spans      []Span           // calls of phases, by start; nil unless Options.Spans
 }
 
 // A Level is one kind of traced memory over the whole report.

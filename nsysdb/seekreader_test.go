@@ -103,3 +103,16 @@ func TestLookup(t *testing.T) {
 		}
 	}
 }
+
+// Chains that cannot be read are no reason not to open a report: they tell of few of its figures.
+func TestBrokenChains(t *testing.T) {
+	t.Parallel()
+	const broken = "CREATE VIEW %s AS SELECT * FROM nothere"
+	db := open(t, build(t, chains(1, "")+"; DROP TABLE CUDA_CALLCHAINS; "+fmt.Sprintf(broken, "CUDA_CALLCHAINS")))
+	if !db.Missing(CallChain) {
+		t.Error("there are chains")
+	}
+	if _, err := Open(build(t, chains(1, "")+"; "+fmt.Sprintf(broken, "CUPTI_ACTIVITY_KIND_RUNTIME"))); err == nil {
+		t.Error("a broken view of calls is no error")
+	}
+}

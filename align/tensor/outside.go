@@ -18,17 +18,9 @@ type Outside struct {
 	Blocks int     // of Static
 	Takers []Taker // largest first
 
-	Libraries []Library // who asked for it, largest first; nil where no call chains were recorded
-}
-
-// A Library is the blocks outside PyTorch that one library asked for, static memory left out. Of all libraries AtPeak adds up
-// to Outside.Peak and Live to Outside.Bytes.
-type Library struct {
-	Name   string // as in caller.Caller.Library; empty for calls of which it is not known
-	Blocks int
-	Bytes  int64 // allocated
-	AtPeak int64 // bytes of those that are live when the sum is highest first
-	Live   int64 // bytes of those that are live at the end
+	// Who asked for it, largest first, static memory left out; nil where no call chains were recorded. AtPeak adds up to Peak,
+	// and Live to Bytes.
+	Libraries []Library
 }
 
 // A Taker is the blocks outside PyTorch that one call took in one phase, by one function of one library where call chains
@@ -48,7 +40,7 @@ func (m *Memory) outside(d Driver) *Outside {
 	out := &Outside{}
 	segs := segmentsOf(m)
 	var takers ledger[Taker, Taker] // by one that has taken nothing yet
-	var libraries ledger[string, Library]
+	var libraries Libraries
 	var changes []change
 	callers := d.Callers()
 	for i, b := range d.Blocks() {
@@ -70,10 +62,10 @@ func (m *Memory) outside(d Driver) *Outside {
 		x := takers.at(who, who)
 		x.Blocks++
 		x.Bytes += b.Bytes
-		l := libraries.at(who.Caller.Library, Library{Name: who.Caller.Library})
+		l := libraries.Of(who.Caller.Library, false)
 		l.Blocks++
 		l.Bytes += b.Bytes
-		of := libraries.place[l.Name]
+		of := libraries.place[libraryKey{name: l.Name}]
 		changes = append(changes, change{b.Start, b.Bytes, of})
 		if b.End == Never {
 			x.Live += b.Bytes
@@ -89,7 +81,7 @@ func (m *Memory) outside(d Driver) *Outside {
 	}
 	out.Peak, out.Takers = peak, takers.sums
 	if callers != nil {
-		out.Libraries = largestFirst(libraries.sums)
+		out.Libraries = libraries.List()
 	}
 	slices.SortStableFunc(out.Takers, func(x, y Taker) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Iteration, y.Iteration),
@@ -97,15 +89,6 @@ func (m *Memory) outside(d Driver) *Outside {
 			strings.Compare(x.Caller.Function, y.Caller.Function))
 	})
 	return out
-}
-
-// largestFirst puts libraries in the order of what they asked for; never nil.
-func largestFirst(list []Library) []Library {
-	list = append([]Library{}, list...)
-	slices.SortFunc(list, func(x, y Library) int {
-		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), strings.Compare(x.Name, y.Name))
-	})
-	return list
 }
 
 // A change is bytes taken, or given back, at a time, by one of the libraries.

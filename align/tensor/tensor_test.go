@@ -182,7 +182,8 @@ func TestOutsideByLibrary(t *testing.T) {
 	}
 	m := &Memory{Replay: &torchmem.Replay{Segments: []torchmem.SegmentLife{{Birth: 50, Death: Never, Addr: 0x80_0000, Size: 2 * mib}}}}
 	o := m.outside(calledList{list, []string{"cuDNN", "cuBLAS", "cuDNN", "", "", "PyTorch"}})
-	want := []Library{{"cuBLAS", 1, 100, 100, 0}, {"cuDNN", 2, 60, 60, 50}, {"", 1, 7, 0, 7}}
+	want := []Library{{Name: "cuBLAS", Blocks: 1, Bytes: 100, AtPeak: 100}, {Name: "cuDNN", Blocks: 2, Bytes: 60, AtPeak: 60, Live: 50},
+		{Blocks: 1, Bytes: 7, Live: 7}}
 	if !reflect.DeepEqual(o.Libraries, want) || o.Peak != 160 || o.Bytes != 57 || o.Static != 1000 {
 		t.Errorf("%+v", o)
 	}

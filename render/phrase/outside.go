@@ -39,11 +39,11 @@ func OutsideHow(o *tensor.Outside) string {
 	return ""
 }
 
-// contextLibrary is the Name of the library that stands for static memory of modules, which the CUDA context loads by itself;
-// noChain stands for what no chain tells.
+// contextLibrary stands for who asks for static memory of modules, which the CUDA context loads by itself, noChain for what no
+// chain tells.
 const (
 	contextLibrary = "CUDA context (" + staticTaker + ")"
-	noChain        = "(no call chain)"
+	noChain        = "(not told by a call chain)"
 )
 
 // OutsideLibraries are who asked for memory outside PyTorch, largest first, with the CUDA context as the last; nil where no
@@ -54,13 +54,18 @@ func OutsideLibraries(o *tensor.Outside) []tensor.Library {
 	}
 	list := slices.Clone(o.Libraries)
 	if o.Static > 0 {
-		list = append(list, tensor.Library{Name: contextLibrary, Blocks: o.Blocks, Bytes: o.Static, AtPeak: o.Static, Live: o.Static})
+		list = append(list, tensor.Library{Static: true, Blocks: o.Blocks, Bytes: o.Static, AtPeak: o.Static, Live: o.Static})
 	}
 	return list
 }
 
 // Library is the name of who asked.
-func Library(name string) string { return cmp.Or(name, noChain) }
+func Library(l *tensor.Library) string {
+	if l.Static {
+		return contextLibrary
+	}
+	return cmp.Or(l.Name, noChain)
+}
 
 // staticTaker is the Call of the taker that stands for static memory of modules.
 const staticTaker = "static memory of modules"

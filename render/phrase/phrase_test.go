@@ -186,7 +186,7 @@ func TestOutside(t *testing.T) {
 	for _, l := range list {
 		peak, live = peak+l.AtPeak, live+l.Live
 	}
-	if last := list[len(list)-1]; peak != o.Peak+o.Static || live != o.Bytes+o.Static || !strings.HasPrefix(last.Name, "CUDA context") || last.Blocks != 2 {
+	if last := list[len(list)-1]; peak != o.Peak+o.Static || live != o.Bytes+o.Static || !strings.HasPrefix(Library(&last), "CUDA context") || Library(&list[0]) != "cuBLAS" || Library(&tensor.Library{}) != noChain || last.Blocks != 2 {
 		t.Errorf("%+v", list)
 	}
 	if o.Static = 0; len(OutsideLibraries(o)) != 1 || OutsideLibraries(&tensor.Outside{Static: 7}) != nil {

@@ -8,14 +8,23 @@ import (
 	"nsysmem/render/phrase"
 )
 
-// Libraries has a row for each library that asked for memory outside PyTorch, and one for the CUDA context.
+// Libraries has a row for each library that asked for memory, and one for the CUDA context.
 var Libraries = define(slices.Concat(trackColumns[tensor.Library](), []Column[*Row[tensor.Library]]{
-	{Key: "name", Head: "library", Text: func(r *Row[tensor.Library]) string { return phrase.Library(r.Item.Name) }},
-	optional(Column[*Row[tensor.Library]]{Key: "library", Text: func(r *Row[tensor.Library]) string { return r.Item.Name }}),
+	{Key: "name", Head: "library", Text: func(r *Row[tensor.Library]) string { return phrase.Library(r.Item) }},
+	optional(Column[*Row[tensor.Library]]{Key: "library", Text: func(r *Row[tensor.Library]) string {
+		if r.Item.Static {
+			return phrase.Library(r.Item)
+		}
+		return r.Item.Name
+	}}),
 	{Key: "blocks", Head: "blocks", Unit: Count, Int: func(r *Row[tensor.Library]) int64 { return int64(r.Item.Blocks) }},
 	{Key: "bytes", Head: "taken", Unit: Bytes, Bar: true, Int: func(r *Row[tensor.Library]) int64 { return r.Item.Bytes }},
 	{Key: "at_peak_bytes", Head: "at the peak", Unit: Bytes, Bar: true, Int: func(r *Row[tensor.Library]) int64 { return r.Item.AtPeak }},
-	{Key: "live_bytes", Head: "live at the end", Unit: Bytes, Bar: true, Int: func(r *Row[tensor.Library]) int64 { return r.Item.Live }},
+	{Key: "live_bytes", Head: "live at the end", Unit: Bytes, Bar: true, Int: func(r *Row[tensor.Library]) int64 { return r.Item.Live },
+		Known: func(r *Row[tensor.Library]) bool {
+			l := r.Track.Level(align.LevelDevice)
+			return l == nil || !l.Ended
+		}},
 }), Views{
 	Terminal: "name:0/12, bytes:3, at_peak_bytes:1, live_bytes, blocks:2",
 	Markdown: "name, blocks, bytes, at_peak_bytes, live_bytes",
@@ -23,8 +32,13 @@ var Libraries = define(slices.Concat(trackColumns[tensor.Library](), []Column[*R
 	Workbook: "pid, device, name, blocks, bytes, at_peak_bytes, live_bytes, bytes!, at_peak_bytes!, live_bytes!",
 })[0]
 
-// LibraryGrid is the table of the libraries of all tracks.
+// LibraryGrid is the table of the libraries that asked for device memory, of all tracks.
 func LibraryGrid(rep *align.Report) Grid {
+	return RowGrid(rep, Libraries.Columns(Workbook), func(t *align.Track) []tensor.Library { return t.Libraries })
+}
+
+// OutsideLibraryGrid is that of those that asked for memory outside PyTorch.
+func OutsideLibraryGrid(rep *align.Report) Grid {
 	return RowGrid(rep, Libraries.Columns(Workbook), func(t *align.Track) []tensor.Library {
 		if t.Tensors == nil || t.Tensors.Outside == nil {
 			return nil

@@ -40,6 +40,6 @@ func tensorTables(rep *findings.Report) []*table {
 	add(tensors, table{sheet: "Tensors", name: "Tensors", fixed: 3, none: "none"}, tables.TensorGrid)
 	add(snapshot, table{sheet: "Fragmentation", name: "Fragmentation", fixed: 3, none: "none: no segment was added while it was recorded"}, tables.CacheGrid)
 	add(snapshot, table{sheet: "Outside PyTorch", name: "Outside_PyTorch", fixed: 3, none: "none: all device memory is in PyTorch's segments"}, tables.TakerGrid)
-	add(libraries, table{sheet: "Outside by library", name: "Outside_by_library", fixed: 3, none: "none: all device memory is in PyTorch's segments"}, tables.LibraryGrid)
+	add(libraries, table{sheet: "Outside by library", name: "Outside_by_library", fixed: 3, none: "none: all device memory is in PyTorch's segments"}, tables.OutsideLibraryGrid)
 	return out
 }

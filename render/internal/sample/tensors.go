@@ -66,5 +66,7 @@ func Tensors(rep *findings.Report) {
 		{Iteration: -1, Blocks: 1, Bytes: 33_692}},
 		Libraries: []tensor.Library{{Name: "cuBLAS", Blocks: 5, Bytes: 67_266_308, AtPeak: 67_266_308, Live: 67_266_308}, {Blocks: 1, Bytes: 33_692, AtPeak: 33_692}}}
 	t.Tensors = ten
+	t.Libraries = []tensor.Library{{Name: "PyTorch", Blocks: 19, Bytes: 901 * mib, AtPeak: 301 * mib, Live: 103 * mib}, {Name: "train", Blocks: 1, Bytes: 5, AtPeak: 5},
+		{Static: true, Blocks: 3, Bytes: 13_041, AtPeak: 13_041, Live: 13_041}}
 	t.Theory = &theory.Need{Params: 215_144, DType: "float32", Optimizer: "adamw", Parameter: 860_576, Gradient: 860_576, State: 1_721_152}
 }
