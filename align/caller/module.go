@@ -115,6 +115,10 @@ func (f *Finder) module(path string) module {
 
 // moduleOf says what a file is by its name, and by the Python package that it lies in. Names in brackets are the profiler's:
 // but for the kernel's they stand for code of which it does not know where it is from.
+//
+//  1. The file's own name is what is left without folders, version, platform and what a wheel's maker added.
+//  2. Libraries that are known go by that name, parts of some by its beginning.
+//  3. Files of Python packages go by the package, any other by its name.
 func moduleOf(path string) module {
 	file := path[strings.LastIndexAny(path, `/\`)+1:]
 	switch {

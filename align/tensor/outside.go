@@ -36,6 +36,10 @@ type Taker struct {
 }
 
 // outside sums the driver's blocks of a track that are not in PyTorch's segments.
+//
+//  1. Static memory is summed apart, and blocks in segments are left out.
+//  2. The others are summed by call and place, and by library where call chains tell who asked.
+//  3. The changes that they make are laid out by time, which gives the highest sum, and what each library had of it.
 func (m *Memory) outside(d Driver) *Outside {
 	out := &Outside{}
 	segs := segmentsOf(m)
@@ -80,15 +84,20 @@ func (m *Memory) outside(d Driver) *Outside {
 		libraries.sums[c.of].AtPeak += c.by
 	}
 	out.Peak, out.Takers = peak, takers.sums
+	sortTakers(out.Takers)
 	if callers != nil {
 		out.Libraries = libraries.List()
 	}
-	slices.SortStableFunc(out.Takers, func(x, y Taker) int {
+	return out
+}
+
+// sortTakers puts the largest first.
+func sortTakers(list []Taker) {
+	slices.SortStableFunc(list, func(x, y Taker) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Iteration, y.Iteration),
 			strings.Compare(x.Call+x.Phase, y.Call+y.Phase), strings.Compare(x.Caller.Library, y.Caller.Library),
 			strings.Compare(x.Caller.Function, y.Caller.Function))
 	})
-	return out
 }
 
 // A change is bytes taken, or given back, at a time, by one of the libraries.
