@@ -18,7 +18,8 @@ import (
 //  3. Rows are made: iterations, their phases, and outermost ranges outside them.
 //  4. Memory events, kernels and copies are read at once, each joined to its row through its call.
 //  5. A snapshot's devices are found among the tracks, and its levels are swept past the same rows.
-//  6. Sums are rolled up into the report.
+//  6. Where call chains were recorded, those of allocating calls are read: they say who asked.
+//  7. Sums are rolled up into the report.
 //
 // An error is a failure to read, wrong options, or a snapshot that is of another run; what the report lacks stands in
 // Report.Collected.
@@ -52,5 +53,9 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 			return nil, err
 		}
 	}
-	return assemble(src, aligned, rows, uses, snap), nil
+	who, err := readCallers(ctx, src, aligned.calls)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(src, aligned, rows, uses, snap, who), nil
 }

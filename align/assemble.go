@@ -16,6 +16,7 @@ type assembler struct {
 	rows     *rows
 	uses     *uses
 	snapshot snapshot  // nil without one
+	callers  *callers  // nil without call chains
 	time     stretch   // of the report
 	ended    []*ending // by process.index
 
@@ -24,9 +25,9 @@ type assembler struct {
 
 // assemble makes the report. It takes what uses and snapshot hold by row, so that nothing of a large report is there
 // twice.
-func assemble(src *source, a *alignment, r *rows, u *uses, snap snapshot) *Report {
+func assemble(src *source, a *alignment, r *rows, u *uses, snap snapshot, who *callers) *Report {
 	meta := src.db.Meta()
-	as := &assembler{src: src, aligned: a, rows: r, uses: u, snapshot: snap, time: a.time.with(u.time)}
+	as := &assembler{src: src, aligned: a, rows: r, uses: u, snapshot: snap, callers: who, time: a.time.with(u.time)}
 	rep := &Report{Collected: src.collected, Recording: u.recording(src, a),
 		Source: Source{Path: src.db.Path(), NsysVersion: meta.NsysVersion, SchemaVersion: meta.SchemaVersion,
 			StartUTC: meta.StartUTC, Start: as.time.first, End: as.time.last, OS: meta.OS, Driver: meta.Driver,
@@ -108,6 +109,7 @@ func (as *assembler) track(t *trackUse, first bool) *Track {
 	if as.uses.keepBlocks {
 		out.Stayed = as.stayed(t, out)
 	}
+	out.Libraries = as.libraries(t)
 	if opts.Blocks {
 		as.blocks(t, out)
 	}
@@ -253,7 +255,8 @@ func (as *assembler) failed(t *trackUse, out *Track) {
 			continue
 		}
 		iter, path := as.rows.where(t.proc, f.at)
-		x := FailedAlloc{Time: f.time, Duration: f.duration, TID: nsysdb.TID(f.tid), Call: callName(as.src.db.String(f.name)), Return: f.ret, Iteration: iter, Level: -1}
+		x := FailedAlloc{Time: f.time, Duration: f.duration, TID: nsysdb.TID(f.tid), Call: callName(as.src.db.String(f.name)), Return: f.ret, Iteration: iter, Level: -1,
+			Caller: as.callers.ofChain(f.chain)}
 		if n := len(out.Failed); n < len(levels) {
 			x.Level = levels[n]
 		}

@@ -59,7 +59,7 @@ func BenchmarkAccounting(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		assemble(src, a, r, u, nil)
+		assemble(src, a, r, u, nil, nil)
 	}
 	b.ReportMetric(float64(db.Rows(nsysdb.Kernel)+db.Rows(nsysdb.MemoryUsage))*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }

@@ -22,6 +22,7 @@ type calls struct {
 	failed   []failedCall          // in time order
 	failedAt [][]int64             // ns; starts of those, by process.index
 	names    [][]map[int64]int32   // nameId of allocating and freeing calls by correlation id: by process.index (nil without calls), then part; empty unless wanted
+	chains   [][]map[int64]int64   // call chains of allocating calls, likewise; empty unless wanted and recorded
 	stats    map[callKey]*CallStat // without names; nil unless Options.Kernels
 	time     stretch
 }
@@ -54,6 +55,7 @@ type failedCall struct {
 	name     int64 // nameId
 	ret      int64
 	class    callClass
+	chain    int64 // its call chain; Null for none
 }
 
 // Parts of the table of API calls are read at once where it has many rows: more parts than this cost more memory than they
@@ -73,10 +75,14 @@ func readCalls(ctx context.Context, src *source, r *ranges, leads []lead) (*call
 	for i := range parts {
 		parts[i] = newCallPart(src, &joiner{src: src, ranges: r, leads: leads})
 	}
-	api := table{needed: 2, missing: map[nsysdb.Column]int64{nsysdb.End: nsysdb.Null},
+	chain := noColumn
+	if src.hasChains() {
+		chain = nsysdb.ChainID
+	}
+	api := table{needed: 2, missing: map[nsysdb.Column]int64{nsysdb.End: nsysdb.Null, noColumn: nsysdb.Null},
 		told: src.progress("API calls", nsysdb.API).add,
 		Scan: nsysdb.Scan{Table: nsysdb.API, Parts: len(parts), Columns: []nsysdb.Column{nsysdb.Start, nsysdb.GlobalTID,
-			nsysdb.End, nsysdb.CorrelationID, nsysdb.NameID, nsysdb.ReturnValue}}}
+			nsysdb.End, nsysdb.CorrelationID, nsysdb.NameID, nsysdb.ReturnValue, chain}}}
 	err := api.read(ctx, src.db, func(b *nsysdb.Batch) error {
 		parts[b.Part].add(b)
 		return nil
@@ -113,11 +119,12 @@ type callPart struct {
 
 // A procCalls is what a part keeps of the calls of a process.
 type procCalls struct {
-	corr  corrMap
-	names map[int64]int32 // as in calls.names
-	vmm   int64           // as in calls.vmm
-	pace  *pace           // of a process with ranges; else nil
-	last  int64           // as in calls.last
+	corr   corrMap
+	names  map[int64]int32 // as in calls.names
+	chains map[int64]int64 // as in calls.chains
+	vmm    int64           // as in calls.vmm
+	pace   *pace           // of a process with ranges; else nil
+	last   int64           // as in calls.last
 }
 
 // A callThread is a thread with where the calls of its process go.
@@ -148,7 +155,7 @@ func newCallPart(src *source, j *joiner) *callPart {
 //  2. The call counts for its range or, without one, for its process.
 //  3. By what its function does, its time is one of allocating, freeing or waiting, or it launches work.
 func (p *callPart) add(b *nsysdb.Batch) {
-	start, tid, end, corr, names, ret := b.Cols[0], b.Cols[1], b.Cols[2], b.Cols[3], b.Cols[4], b.Cols[5]
+	start, tid, end, corr, names, ret, chain := b.Cols[0], b.Cols[1], b.Cols[2], b.Cols[3], b.Cols[4], b.Cols[5], b.Cols[6]
 	first, last := int64(maxTime), int64(-maxTime)
 	for i := range b.Rows {
 		if start[i] == nsysdb.Null || tid[i] == nsysdb.Null {
@@ -191,9 +198,12 @@ func (p *callPart) add(b *nsysdb.Batch) {
 		case classSync:
 			p.use[slot].SyncNS += until - start[i]
 		default:
-			p.memory(t, slot, failedCall{t.proc, at, start[i], until - start[i], tid[i], name, ret[i], class})
+			p.memory(t, slot, failedCall{t.proc, at, start[i], until - start[i], tid[i], name, ret[i], class, chain[i]})
 			if p.src.wantsBlocks() {
 				t.names[corr[i]] = int32(name)
+			}
+			if class != classFree && chain[i] != nsysdb.Null {
+				t.chains[corr[i]] = chain[i]
 			}
 		}
 	}
@@ -266,7 +276,7 @@ func (p *callPart) thread(tid int64) *callThread {
 		t = &callThread{joinedThread: p.joiner.thread(tid)}
 		t.procCalls = entry(p.procs, t.proc)
 		if t.names == nil {
-			t.names, t.last = make(map[int64]int32), -maxTime
+			t.names, t.chains, t.last = make(map[int64]int32), make(map[int64]int64), -maxTime
 			if r := p.joiner.ranges; len(at(r.byProc, t.proc)) > 0 {
 				t.pace = newPace(r.time, len(r.byProc))
 			}
@@ -301,7 +311,8 @@ func addParts(src *source, r *ranges, parts []*callPart) (*calls, *places) {
 	n := len(procs)
 	c := &calls{use: parts[0].use, launches: parts[0].launches, detailed: parts[0].detailed, launched: make([]int64, n),
 		proofs: parts[0].proofs, last: slices.Repeat([]int64{-maxTime}, n),
-		vmm: make([]int64, n), paces: make([]*pace, n), failedAt: make([][]int64, n), names: make([][]map[int64]int32, n), stats: parts[0].stats}
+		vmm: make([]int64, n), paces: make([]*pace, n), failedAt: make([][]int64, n), names: make([][]map[int64]int32, n),
+		chains: make([][]map[int64]int64, n), stats: parts[0].stats}
 	at := &places{byProc: make([][]*corrMap, n)}
 	for k, w := range parts {
 		if k > 0 {
@@ -311,6 +322,7 @@ func addParts(src *source, r *ranges, parts []*callPart) (*calls, *places) {
 			m.corr.finish()
 			at.byProc[p.index] = append(at.byProc[p.index], &m.corr)
 			c.names[p.index] = append(c.names[p.index], m.names)
+			c.chains[p.index] = append(c.chains[p.index], m.chains)
 			c.vmm[p.index] += m.vmm
 			switch sum := &c.paces[p.index]; {
 			case *sum == nil:

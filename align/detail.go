@@ -17,6 +17,7 @@ func sortBlocks(blocks []rawBlock) {
 // blocks lists a track's blocks, and those that are live at the peak and at the end.
 func (as *assembler) blocks(t *trackUse, out *Track) {
 	call := as.aligned.calls.callNames(as.src.db, t.proc)
+	who := as.callers.of(t.proc)
 	peakN := int64(-1)
 	if l := t.memory.levels[LevelDevice]; l != nil {
 		peakN = l.peakN
@@ -25,7 +26,8 @@ func (as *assembler) blocks(t *trackUse, out *Track) {
 	for i := range t.memory.blocks {
 		r := &t.memory.blocks[i]
 		b := Block{Start: r.start, End: r.end, Address: uint64(r.address), Bytes: r.bytes, Kind: levelKind(r.kind),
-			MemKind: nsysdb.MemKindName(r.kind), Stream: r.stream, Call: call(r.bornCorr), FreeCall: call(r.diedBy), Lost: r.lost}
+			MemKind: nsysdb.MemKindName(r.kind), Stream: r.stream, Call: call(r.bornCorr), FreeCall: call(r.diedBy), Lost: r.lost,
+			Caller: who(r.bornCorr)}
 		b.Iteration, b.Phase = as.rows.where(t.proc, r.born)
 		b.EndIteration, b.EndPhase = as.rows.where(t.proc, r.died)
 		if b.Stream == nsysdb.Null {

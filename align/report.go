@@ -6,6 +6,7 @@
 package align
 
 import (
+	"nsysmem/align/caller"
 	"nsysmem/align/tensor"
 	"nsysmem/align/theory"
 )
@@ -89,15 +90,16 @@ type Track struct {
 	Tensors *tensor.Memory // what tensors hold; nil where neither a snapshot nor the driver tells
 	Theory  *theory.Need   // nil unless Options.Params
 
-	Failed     []FailedAlloc   // in time order
-	LiveAtEnd  []Block         // device kinds and managed, largest first; nil unless Options.Blocks
-	LiveAtPeak []Block         // device kinds, at the device level's peak, largest first; nil unless Options.Blocks
-	Blocks     []Block         // every block, by birth; nil unless Options.Blocks
-	Stayed     []tensor.Stayed // of the device level, largest first; nil unless Options.Blocks or Options.Snapshot
-	Kernels    []KernelStat    // by phase path and name; nil unless Options.Kernels
-	Copies     []CopyStat      // by phase path and direction; nil unless Options.Kernels
-	Calls      []CallStat      // by phase path and name; nil unless Options.Kernels
-	Spans      []Span          // calls of phases, by start; nil unless Options.Spans
+	Failed     []FailedAlloc    // in time order
+	Libraries  []tensor.Library // who asked for the memory of the device level, largest first, static memory last; they add up to its peak and its end; nil without call chains
+	LiveAtEnd  []Block          // device kinds and managed, largest first; nil unless Options.Blocks
+	LiveAtPeak []Block          // device kinds, at the device level's peak, largest first; nil unless Options.Blocks
+	Blocks     []Block          // every block, by birth; nil unless Options.Blocks
+	Stayed     []tensor.Stayed  // of the device level, largest first; nil unless Options.Blocks or Options.Snapshot
+	Kernels    []KernelStat     // by phase path and name; nil unless Options.Kernels
+	Copies     []CopyStat       // by phase path and direction; nil unless Options.Kernels
+	Calls      []CallStat       // by phase path and name; nil unless Options.Kernels
+	Spans      []Span           // calls of phases, by start; nil unless Options.Spans
 }
 
 // A Level is one kind of traced memory over the whole report.
@@ -291,12 +293,13 @@ type FailedAlloc struct {
 	Time      int64 // ns; start of the call
 	Duration  int64 // ns
 	TID       int64
-	Call      string // API name without version suffix
-	Return    int64  // cudaError_t or CUresult
-	Iteration int    // place in Track.Iterations; -1 for none
-	Phase     string // path; empty for none
-	Range     string // outermost range where outside any iteration; empty for none
-	Level     int64  // bytes; the track's device level just before the call; -1 where memory was not collected. The call itself does not say how much it asked for
+	Call      string        // API name without version suffix
+	Caller    caller.Caller // who made the call; zero where unknown
+	Return    int64         // cudaError_t or CUresult
+	Iteration int           // place in Track.Iterations; -1 for none
+	Phase     string        // path; empty for none
+	Range     string        // outermost range where outside any iteration; empty for none
+	Level     int64         // bytes; the track's device level just before the call; -1 where memory was not collected. The call itself does not say how much it asked for
 }
 
 // OutOfMemory says that the call failed because memory ran out.
@@ -320,8 +323,9 @@ type Block struct {
 	Phase        string // path there; where outside any iteration, the outermost range's name; empty for none
 	EndIteration int    // likewise where it was freed
 	EndPhase     string
-	Lost         bool // its free is not in the report; its address was allocated anew at End
-	Folded       int  // how many blocks a line of a list stands for; 0 for a block itself
+	Lost         bool          // its free is not in the report; its address was allocated anew at End
+	Folded       int           // how many blocks a line of a list stands for; 0 for a block itself
+	Caller       caller.Caller // who made the call that allocated; zero where unknown
 }
 
 // KernelStat is one kernel in one phase, over all iterations.

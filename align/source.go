@@ -92,6 +92,12 @@ func (s *source) replay(device int) (*torchmem.Replay, error) {
 // wantsBlocks says that the options ask for blocks: for themselves, or as tensors.
 func (s *source) wantsBlocks() bool { return s.opts.Blocks || s.opts.Snapshot != nil }
 
+// hasChains says that calls may name the call chains that led to them: an export has the column always, and the chains where
+// they were recorded.
+func (s *source) hasChains() bool {
+	return s.db.Rows(nsysdb.CallChain) > 0 && s.db.Has(nsysdb.CallChain, chainColumns[:chainNeeded]...)
+}
+
 // progress counts the rows of one table and tells of them now and then.
 type progress struct {
 	src   *source

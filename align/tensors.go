@@ -3,6 +3,7 @@ package align
 import (
 	"iter"
 
+	"nsysmem/align/caller"
 	"nsysmem/align/tensor"
 	"nsysmem/nsysdb"
 )
@@ -20,6 +21,9 @@ func (as *assembler) tensors(t *trackUse, out *Track) *tensor.Memory {
 		program.Begin = as.time.first
 	}
 	driver := newDriverBlocks(as.src, as.aligned, as.rows, t)
+	if as.callers != nil {
+		driver.who = as.callers.of(t.proc)
+	}
 	if d == nil {
 		return tensor.FromDriver(program, driver, out.Total.Memory.PeakAt)
 	}
@@ -60,10 +64,11 @@ type driverBlocks struct {
 	proc   *process
 	blocks []rawBlock
 	call   func(corr int64) string
+	who    func(corr int64) caller.Caller // nil without call chains
 }
 
 func newDriverBlocks(src *source, a *alignment, r *rows, t *trackUse) *driverBlocks {
-	return &driverBlocks{r, t.proc, t.memory.blocks, a.calls.callNames(src.db, t.proc)}
+	return &driverBlocks{rows: r, proc: t.proc, blocks: t.memory.blocks, call: a.calls.callNames(src.db, t.proc)}
 }
 
 // Blocks are those of device memory.
@@ -87,6 +92,14 @@ func (d *driverBlocks) Born(block int) (call string, iteration int, phase string
 	b := &d.blocks[block]
 	iteration, phase = d.rows.where(d.proc, b.born)
 	return d.call(b.bornCorr), iteration, phase
+}
+
+// Callers says who asked for a block; nil where no call chains were recorded.
+func (d *driverBlocks) Callers() func(block int) caller.Caller {
+	if d.who == nil {
+		return nil
+	}
+	return func(block int) caller.Caller { return d.who(d.blocks[block].bornCorr) }
 }
 
 // Died says where it was when it gave a block back.

@@ -54,6 +54,12 @@ func readSnapshot(t testing.TB, export string) *torchmem.Snapshot {
 	if path == "" {
 		return nil
 	}
+	return snapshotOf(t, path)
+}
+
+// snapshotOf reads a snapshot.
+func snapshotOf(t testing.TB, path string) *torchmem.Snapshot {
+	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)

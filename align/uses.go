@@ -49,7 +49,7 @@ type uses struct {
 	time       stretch     // of the events
 	memoryTime stretch     // of the memory events alone
 	memoryRows int64       // memory events that can be read
-	keepBlocks bool        // memoryTrack.blocks are filled
+	keepBlocks bool        // memoryTrack.blocks are filled, and wanted for more than who asked for them
 	doubts     []Warning
 }
 
@@ -65,9 +65,10 @@ func readUses(ctx context.Context, src *source, a *alignment, r *rows, at *place
 	var memory *memorySweep
 	var kernels *tracked[kernelSum]
 	var copies *tracked[copySum]
+	keepBlocks := src.wantsBlocks() || a.allocatesAllAlong(r)
 	jobs := []func() error{
 		func() (err error) {
-			memory, err = readMemory(ctx, src, a, r, at, src.wantsBlocks() || a.allocatesAllAlong(r))
+			memory, err = readMemory(ctx, src, a, r, at, keepBlocks || a.calls.anyChain())
 			return err
 		},
 		func() (err error) { kernels, err = readKernels(ctx, src, a, r, at); return err },
@@ -91,7 +92,7 @@ func readUses(ctx context.Context, src *source, a *alignment, r *rows, at *place
 		return nil, first
 	}
 	u := &uses{memoryTime: memory.time, time: memory.time.with(kernels.time, copies.time), memoryRows: memory.rows,
-		keepBlocks: memory.keepBlocks, doubts: memory.doubts}
+		keepBlocks: keepBlocks, doubts: memory.doubts}
 	u.join(src, a, r, memory, kernels, copies)
 	u.complete(src, a, r)
 	return u, nil

@@ -57,7 +57,10 @@ type field struct {
 func (db *DB) request(scan *Scan) (*request, []field) {
 	q := &request{t: db.tables[scan.Table], order: -1}
 	cols := &db.cols[scan.Table]
-	if scan.Sorted {
+	switch {
+	case scan.Sorted && scan.Table == CallChain:
+		q.order, q.chains = cols[ID], scan.Chains
+	case scan.Sorted:
 		q.order = cols[Start]
 	}
 	var fields []field

@@ -109,10 +109,10 @@ func TestVersions(t *testing.T) {
 		ranges             int
 		cudaIDs            bool
 	}{
-		{"cnn_2022", "2022.4.2.1", "3.0.0", NotSaid, []Table{MemoryUsage, MemoryPool, Kernel, Memcpy, Memset, GraphTrace}, "python3", 11343262788, 27, false},
-		{"cpp_mem_2023", "2023.4.4.54", "3.7.2", On, []Table{GraphTrace}, "mem", 557949890, 35, false},
-		{"cpp_mem", "2025.3.2.0", "3.20.3", On, []Table{GraphTrace}, "mem", 832693126, 35, true},
-		{"cnn_default", "2025.3.2.0", "3.20.3", On, []Table{MemoryPool, GraphTrace}, "python3", 14769499961, 42, true},
+		{"cnn_2022", "2022.4.2.1", "3.0.0", NotSaid, []Table{MemoryUsage, MemoryPool, Kernel, Memcpy, Memset, GraphTrace, CallChain}, "python3", 11343262788, 27, false},
+		{"cpp_mem_2023", "2023.4.4.54", "3.7.2", On, []Table{GraphTrace, CallChain}, "mem", 557949890, 35, false},
+		{"cpp_mem", "2025.3.2.0", "3.20.3", On, []Table{GraphTrace, CallChain}, "mem", 832693126, 35, true},
+		{"cnn_default", "2025.3.2.0", "3.20.3", On, []Table{MemoryPool, GraphTrace, CallChain}, "python3", 14769499961, 42, true},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			db := open(t, "../testdata/"+c.file+".sqlite")

@@ -3,7 +3,8 @@ package nsysdb
 import "context"
 
 // This file is the door to the rows of a table. Two readers stand behind it: one takes the rows from the pages of the
-// file (pagereader.go), the other has SQLite select them (sqlreader.go). They give the same rows in the same order.
+// file (pagereader.go), the other has SQLite select them (sqlreader.go). They give the same rows in the same order. A third
+// has SQLite seek a few call chains (seekreader.go).
 
 // batchRows is the number of rows of a full block: few enough for its columns to stay in the processor's cache.
 const batchRows = 4096
@@ -14,6 +15,8 @@ type request struct {
 	cols  []int // positions in the table; one may come twice
 	text  bool  // the last of cols is read as text, all others as integers
 	order int   // position of the column to sort by; -1 for the order of rowids
+
+	chains []int64 // values of the column to sort by whose rows are wanted, in rising order; nil for all
 }
 
 // ints is the number of columns that are read as integers.
@@ -34,8 +37,12 @@ type rowReader interface {
 }
 
 // reader chooses the reader of a request. The pages serve whatever they can, for they are four times as fast: a table
-// that is not plain goes to SQLite, and so does a sort, unless the rows turn out to be in order as they are.
+// that is not plain goes to SQLite, and so does a sort, unless the rows turn out to be in order as they are. A few call
+// chains are sought (seekreader.go).
 func (db *DB) reader(ctx context.Context, q *request) rowReader {
+	if few := db.seeks(q); few != nil {
+		return few
+	}
 	if db.plain(q.t) && (q.order < 0 || db.inOrder(ctx, q)) {
 		return &pageReader{db: db, q: q}
 	}

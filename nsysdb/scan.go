@@ -18,6 +18,7 @@ const (
 	Memset                   // CUPTI_ACTIVITY_KIND_MEMSET
 	GraphTrace               // CUPTI_ACTIVITY_KIND_GRAPH_TRACE
 	API                      // CUPTI_ACTIVITY_KIND_RUNTIME
+	CallChain                // CUDA_CALLCHAINS: a row is a frame of the call stack of an API call
 	numTables
 )
 
@@ -53,6 +54,12 @@ const (
 	BlockY                      // blockY
 	BlockZ                      // blockZ
 	GraphID                     // graphId
+	ChainID                     // callchainId (API): joins a call to the frames of its call stack, whose ID it is
+	ID                          // id (CallChain): which call stack the frame belongs to
+	Depth                       // stackDepth: 0 is the innermost frame
+	Symbol                      // symbol: the function of a frame, an id for Lookup
+	Module                      // module: the file that the function is in, an id for Lookup
+	Unresolved                  // unresolved: not 0 where the symbol is a bare address
 	numColumns
 )
 
@@ -114,7 +121,8 @@ type Scan struct {
 	Table   Table
 	Columns []Column // in the order in which Batch.Cols has them; a column that the table lacks gives a nil slice
 	Parts   int      // how many ranges of rowids to read at once, each by a goroutine of its own; 0 counts as 1
-	Sorted  bool     // in the order of start (ties in no set order) rather than of rowid; then Parts is ignored
+	Sorted  bool     // in the order of start, of call chains that of their ids (ties in no set order), rather than of rowid; then Parts is ignored
+	Chains  []int64  // of CallChain with Sorted: the ids, in rising order, whose rows are wanted; others may come too. nil for all
 }
 
 // A Batch holds consecutive rows of a scan, by column. It is valid only until the callback returns.

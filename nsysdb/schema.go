@@ -21,7 +21,7 @@ type table struct {
 
 type column struct {
 	name    string
-	primary bool // part of the primary key
+	primary int // place in the primary key, from 1; 0 where it is not part of it
 }
 
 // col is the index of the first of the names that the table has as a column, -1 where there is none.
@@ -46,6 +46,7 @@ var tableNames = [numTables]string{
 	Memset:      "CUPTI_ACTIVITY_KIND_MEMSET",
 	GraphTrace:  "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
 	API:         "CUPTI_ACTIVITY_KIND_RUNTIME",
+	CallChain:   "CUDA_CALLCHAINS",
 }
 
 // String is the table's name without a version suffix.
@@ -65,6 +66,7 @@ var advice = [numTables]string{
 	Memset:      "profile with --trace=cuda a program that sets memory",
 	GraphTrace:  "profile with --trace=cuda --cuda-graph-trace=graph a program that launches CUDA graphs",
 	API:         "profile with --trace=cuda",
+	CallChain:   "profile with --sample=process-tree --cudabacktrace=memory:0",
 }
 
 // columnNames are the names that a column has, in one table or the other.
@@ -76,7 +78,8 @@ var columnNames = [numColumns][]string{
 	ImportedPool: {"importedMemoryPoolAddress"}, NameID: {"nameId", "shortName"}, FullNameID: {"demangledName"},
 	ReturnValue: {"returnValue"}, CopyKind: {"copyKind"},
 	GridX: {"gridX"}, GridY: {"gridY"}, GridZ: {"gridZ"}, BlockX: {"blockX"}, BlockY: {"blockY"},
-	BlockZ: {"blockZ"}, GraphID: {"graphId"},
+	BlockZ: {"blockZ"}, GraphID: {"graphId"}, ChainID: {"callchainId"}, ID: {"id"}, Depth: {"stackDepth"}, Symbol: {"symbol"},
+	Module: {"module"}, Unresolved: {"unresolved"},
 }
 
 // version is the number n of a table named base_Vn, 1 for base itself, 0 for any other name. So …_MEMCPY2 is no
@@ -131,10 +134,12 @@ func (s *schema) describe(name string) (*table, error) {
 		return t, nil
 	}
 	t := &table{name: name, view: s.views[name], root: s.roots[name], plain: true, byName: map[string]int{}}
+	keys := 0
 	err := s.c.query("PRAGMA table_xinfo("+ident(name)+")", func(r *stmt) {
-		primary, hidden := r.int(5) > 0, r.int(6)
-		// The pages lack what is computed, a default of a column that was added later, and the rowid.
-		t.plain = t.plain && hidden == 0 && r.text(4) == nil && !primary
+		primary, hidden := int(r.int(5)), r.int(6)
+		keys = max(keys, primary)
+		// The pages lack what is computed, and a default of a column that was added later.
+		t.plain = t.plain && hidden == 0 && r.text(4) == nil
 		if hidden != 1 {
 			c := column{name: r.string(1), primary: primary}
 			t.byName[strings.ToLower(c.name)] = len(t.columns)
@@ -144,6 +149,7 @@ func (s *schema) describe(name string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.plain = t.plain && keys != 1 // one column alone may be the rowid, which the pages lack too
 	s.known[name] = t
 	return t, s.bound(t)
 }

@@ -31,7 +31,7 @@ func newStringTable(db *DB, t *table) *stringTable {
 	if id < 0 || val < 0 {
 		return s
 	}
-	s.t, s.id, s.keys = t, ident(t.columns[id].name), t.columns[id].primary && !t.view
+	s.t, s.id, s.keys = t, ident(t.columns[id].name), t.columns[id].primary == 1 && !t.view
 	value, from := ident(t.columns[val].name), " FROM "+ident(t.name)
 	s.all = "SELECT " + s.id + "," + value + from
 	s.one = seeker{pool: db.pool, sql: "SELECT " + value + from + " WHERE " + s.id + "=?"}
@@ -41,17 +41,23 @@ func newStringTable(db *DB, t *table) *stringTable {
 // String is the string of an id in StringIds, or "<string 99>" where the id has no row. A string that cannot be read
 // because the file is damaged counts as having none.
 func (db *DB) String(id int64) string {
+	if v, ok := db.Lookup(id); ok {
+		return v
+	}
+	return unknownString(id)
+}
+
+// Lookup is the string of an id in StringIds, and whether it has one: String for those who must tell a string from none.
+func (db *DB) Lookup(id int64) (string, bool) {
 	s := db.strs
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.have[id]
 	if !ok {
 		_ = s.load([]int64{id})
-		if v, ok = s.have[id]; !ok {
-			return unknownString(id)
-		}
+		v, ok = s.have[id]
 	}
-	return v
+	return v, ok
 }
 
 // unknownString stands for the string of an id without a row.

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"nsysmem/align/caller"
 	"nsysmem/torchmem"
 )
 
@@ -16,10 +17,16 @@ type Outside struct {
 	Static int64   // bytes of device-static memory, such as modules' variables, live at the end; in none of the others
 	Blocks int     // of Static
 	Takers []Taker // largest first
+
+	// Who asked for it, largest first, static memory left out; nil where no call chains were recorded. AtPeak adds up to Peak,
+	// and Live to Bytes.
+	Libraries []Library
 }
 
-// A Taker is the blocks outside PyTorch that one call took in one phase.
+// A Taker is the blocks outside PyTorch that one call took in one phase, by one function of one library where call chains
+// were recorded.
 type Taker struct {
+	Caller    caller.Caller // zero where unknown
 	Call      string
 	Iteration int // place in the track's iterations; -1 for none
 	Phase     string
@@ -29,11 +36,17 @@ type Taker struct {
 }
 
 // outside sums the driver's blocks of a track that are not in PyTorch's segments.
+//
+//  1. Static memory is summed apart, and blocks in segments are left out.
+//  2. The others are summed by call and place, and by library where call chains tell who asked.
+//  3. The changes that they make are laid out by time, which gives the highest sum, and what each library had of it.
 func (m *Memory) outside(d Driver) *Outside {
 	out := &Outside{}
 	segs := segmentsOf(m)
 	var takers ledger[Taker, Taker] // by one that has taken nothing yet
+	var libraries Libraries
 	var changes []change
+	callers := d.Callers()
 	for i, b := range d.Blocks() {
 		if b.Static {
 			if b.End == Never {
@@ -47,37 +60,65 @@ func (m *Memory) outside(d Driver) *Outside {
 		}
 		var who Taker
 		who.Call, who.Iteration, who.Phase = d.Born(i)
+		if callers != nil {
+			who.Caller = callers(i)
+		}
 		x := takers.at(who, who)
 		x.Blocks++
 		x.Bytes += b.Bytes
-		changes = append(changes, change{b.Start, b.Bytes})
+		l := libraries.Of(who.Caller.Library, false)
+		l.Blocks++
+		l.Bytes += b.Bytes
+		of := libraries.place[libraryKey{name: l.Name}]
+		changes = append(changes, change{b.Start, b.Bytes, of})
 		if b.End == Never {
 			x.Live += b.Bytes
+			l.Live += b.Bytes
 			out.Bytes += b.Bytes
 		} else {
-			changes = append(changes, change{b.End, -b.Bytes})
+			changes = append(changes, change{b.End, -b.Bytes, of})
 		}
 	}
-	out.Peak, out.Takers = peakOf(changes), takers.sums
-	slices.SortStableFunc(out.Takers, func(x, y Taker) int {
-		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Iteration, y.Iteration),
-			strings.Compare(x.Call+x.Phase, y.Call+y.Phase))
-	})
+	peak, before := peakOf(changes)
+	for _, c := range before {
+		libraries.sums[c.of].AtPeak += c.by
+	}
+	out.Peak, out.Takers = peak, takers.sums
+	sortTakers(out.Takers)
+	if callers != nil {
+		out.Libraries = libraries.List()
+	}
 	return out
 }
 
-// A change is bytes taken, or given back, at a time.
-type change struct{ at, by int64 }
+// sortTakers puts the largest first.
+func sortTakers(list []Taker) {
+	slices.SortStableFunc(list, func(x, y Taker) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Iteration, y.Iteration),
+			strings.Compare(x.Call+x.Phase, y.Call+y.Phase), strings.Compare(x.Caller.Library, y.Caller.Library),
+			strings.Compare(x.Caller.Function, y.Caller.Function))
+	})
+}
 
-// peakOf is the highest sum of changes. What is taken at a time comes before what is given back then.
-func peakOf(changes []change) int64 {
-	slices.SortFunc(changes, func(x, y change) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(y.by, x.by)) })
-	level, peak := int64(0), int64(0)
-	for _, c := range changes {
-		level += c.by
-		peak = max(peak, level)
+// A change is bytes taken, or given back, at a time, by one of the libraries.
+type change struct {
+	at, by int64
+	of     int
+}
+
+// peakOf is the highest sum of changes, and those up to the first time of it; none where it is 0. What is taken at a time
+// comes before what is given back then.
+func peakOf(changes []change) (peak int64, before []change) {
+	slices.SortFunc(changes, func(x, y change) int {
+		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(y.by, x.by), cmp.Compare(x.of, y.of))
+	})
+	level, n := int64(0), 0
+	for i, c := range changes {
+		if level += c.by; level > peak {
+			peak, n = level, i+1
+		}
 	}
-	return peak
+	return peak, changes[:n]
 }
 
 // segments are PyTorch's segments by address, to be looked up.

@@ -3,6 +3,7 @@ package tensor
 import (
 	"iter"
 
+	"nsysmem/align/caller"
 	"nsysmem/torchmem/category"
 )
 
@@ -33,6 +34,8 @@ type Driver interface {
 	DriverBlocks
 	// Born says where the program was when it got a block, and by which call, empty where unknown.
 	Born(block int) (call string, iteration int, phase string)
+	// Callers says who asked for a block, the zero value where unknown; nil where no call chains were recorded.
+	Callers() func(block int) caller.Caller
 	// Died says where it was when it gave a block back.
 	Died(block int) (iteration int, phase string)
 }

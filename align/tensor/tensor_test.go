@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nsysmem/align/caller"
 	"nsysmem/torchmem"
 )
 
@@ -23,6 +24,18 @@ func (l blockList) Blocks() iter.Seq2[int, DriverBlock] {
 }
 
 func (l blockList) Born(int) (string, int, string) { return "cudaMalloc", 1, "forward" }
+
+func (l blockList) Callers() func(int) caller.Caller { return nil }
+
+// calledList is a driver whose blocks are asked for by libraries.
+type calledList struct {
+	blockList
+	by []string
+}
+
+func (l calledList) Callers() func(int) caller.Caller {
+	return func(i int) caller.Caller { return caller.Caller{Library: l.by[i]} }
+}
 
 func (l blockList) Died(int) (int, string) { return -1, "" }
 
@@ -152,5 +165,32 @@ func TestMisfit(t *testing.T) {
 		if c.Misfit() != c.want {
 			t.Errorf("%+v: %v", c.Cache, c.Misfit())
 		}
+	}
+}
+
+// TestOutsideByLibrary checks that what libraries hold adds up to the highest and the last sum of what lies outside PyTorch:
+// static memory and what is in a segment count for none, and what is taken at a time comes before what is given back then.
+func TestOutsideByLibrary(t *testing.T) {
+	t.Parallel()
+	list := blockList{
+		{Start: Never, End: 30, Address: 0x1000, Bytes: 10},
+		{Start: 10, End: 20, Address: 0x2000, Bytes: 100},
+		{Start: 20, End: Never, Address: 0x3000, Bytes: 50},
+		{Start: 40, End: Never, Address: 0x4000, Bytes: 7},
+		{Start: 15, End: Never, Address: 0x5000, Bytes: 1000, Static: true},
+		{Start: 50, End: Never, Address: 0x80_0000, Bytes: 2 * mib},
+	}
+	m := &Memory{Replay: &torchmem.Replay{Segments: []torchmem.SegmentLife{{Birth: 50, Death: Never, Addr: 0x80_0000, Size: 2 * mib}}}}
+	o := m.outside(calledList{list, []string{"cuDNN", "cuBLAS", "cuDNN", "", "", "PyTorch"}})
+	want := []Library{{Name: "cuBLAS", Blocks: 1, Bytes: 100, AtPeak: 100}, {Name: "cuDNN", Blocks: 2, Bytes: 60, AtPeak: 60, Live: 50},
+		{Blocks: 1, Bytes: 7, Live: 7}}
+	if !reflect.DeepEqual(o.Libraries, want) || o.Peak != 160 || o.Bytes != 57 || o.Static != 1000 {
+		t.Errorf("%+v", o)
+	}
+	if o := m.outside(list); o.Libraries != nil || o.Peak != 160 || o.Bytes != 57 {
+		t.Errorf("%+v without chains", o)
+	}
+	if o := (&Memory{Replay: &torchmem.Replay{}}).outside(calledList{}); o.Libraries == nil || len(o.Libraries) > 0 {
+		t.Errorf("%+v where chains tell that there is nothing", o)
 	}
 }

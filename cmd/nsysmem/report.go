@@ -21,7 +21,8 @@ func newReport(s *streams) *cobra.Command {
 		Short: "Write an Excel workbook for reviewers",
 		Long: `report writes a workbook: an overview, iterations, phases, heat maps of iterations by phases, every allocation with
 the phase in which it was made and freed, what was live at the peak and at the end, kernels, copies and API calls by
-phase, failed allocations and warnings. Cells hold exact values; what was not collected is empty, never 0.
+phase, failed allocations and warnings; where call chains were recorded, the library and the function behind each
+allocation. Cells hold exact values; what was not collected is empty, never 0.
 
 With --snapshot, a PyTorch memory snapshot of the same run, there are also the levels allocated, reserved and traced of
 each iteration and phase, every tensor block, categories (beside theory with --params), who holds memory at the peak

@@ -18,7 +18,8 @@ func newSummary(s *streams) *cobra.Command {
 		Short: "Write the figures of each iteration and phase to stdout",
 		Long: `summary writes to stdout what each iteration and each phase needed: device memory at its start and end, what it
 added, its peak and what it needed on top of its start; kernels, copies and API time; ranges outside iterations;
-failed allocations; findings with advice.
+failed allocations; findings with advice. Where call chains were recorded, device memory is told by the library that
+asked for it.
 
 Bytes and nanoseconds are exact in json and csv; text and md show them in binary units.`,
 		Example: `  nsysmem summary run.sqlite

@@ -130,6 +130,11 @@ func contents(db *nsysdb.DB, rep *findings.Report, ranges int64) []tables.Conten
 	if n := rows(nsysdb.GraphTrace); n > 0 {
 		out = slices.Insert(out, 2, tables.Content{Name: "CUDA graphs traced whole", Collected: true, Rows: n})
 	}
+	chains := tables.Content{Name: "call chains of CUDA calls", Collected: rows(nsysdb.CallChain) > 0, Rows: rows(nsysdb.CallChain)}
+	if !chains.Collected {
+		chains.How = phrase.ChainsHow
+	}
+	out = append(out, chains)
 	for _, gap := range phrase.Missing(rep.Collected) {
 		if i := slices.IndexFunc(out, func(c tables.Content) bool { return c.Name == gap.What }); i >= 0 && !out[i].Collected {
 			out[i].How = gap.How

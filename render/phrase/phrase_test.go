@@ -173,6 +173,38 @@ func TestTensors(t *testing.T) {
 	}
 }
 
+// Libraries add up to what lies outside PyTorch, static memory with them; how to record them is said only where they are not
+// known and something was taken.
+func TestOutside(t *testing.T) {
+	takers := []tensor.Taker{{Call: "cudaMalloc", Bytes: 5}}
+	const none, some = "which library asked for it is told where call chains are recorded: ", "of some calls the chain was not recorded or does not tell: "
+	for name, c := range map[string]struct {
+		o    tensor.Outside
+		want string
+	}{
+		"no chains":         {tensor.Outside{Takers: takers}, none + ChainsHow},
+		"nothing taken":     {tensor.Outside{Static: 7}, ""},
+		"all known":         {tensor.Outside{Takers: takers, Libraries: []tensor.Library{{Name: "cuBLAS"}}}, ""},
+		"one without chain": {tensor.Outside{Takers: takers, Libraries: []tensor.Library{{Name: "cuBLAS"}, {}}}, some + ChainsHow},
+	} {
+		if got := OutsideHow(&c.o); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	o := &tensor.Outside{Bytes: 5, Peak: 6, Static: 7, Blocks: 2, Libraries: []tensor.Library{{Name: "cuBLAS", Blocks: 1, Bytes: 6, AtPeak: 6, Live: 5}}}
+	var peak, live int64
+	list := OutsideLibraries(o)
+	for _, l := range list {
+		peak, live = peak+l.AtPeak, live+l.Live
+	}
+	if last := list[len(list)-1]; peak != o.Peak+o.Static || live != o.Bytes+o.Static || !strings.HasPrefix(Library(&last), "CUDA context") || Library(&list[0]) != "cuBLAS" || Library(&tensor.Library{}) != noChain || last.Blocks != 2 {
+		t.Errorf("%+v", list)
+	}
+	if o.Static = 0; len(OutsideLibraries(o)) != 1 || OutsideLibraries(&tensor.Outside{Static: 7}) != nil {
+		t.Error("a context without static memory, or libraries without chains")
+	}
+}
+
 func TestWhatIf(t *testing.T) {
 	alone, timed := &whatif.Comparison{}, &whatif.Comparison{Timed: true, Track: sample.Report(3).Tracks[0]}
 	at := whatif.Moment{Event: 1, Time: 1500, Iteration: 1, Phase: "forward", Frame: "a.py:1 f"}

@@ -85,6 +85,8 @@ func (e *encoder) track(t *align.Track, families []align.Family) {
 	each(e, t, t.Ranges, e.rangeUse)
 	e.raw(",\n \"failed_allocs\":")
 	objects(e, "\n  ", tables.Failures.Columns(tables.JSON), tables.AllRows(e.rep, t, t.Failed))
+	e.raw(",\n \"libraries\":")
+	e.libraries(t, t.Libraries)
 	e.raw(",\n \"attribution\":")
 	e.attribution(&t.Attribution)
 	e.tensors(t)

@@ -134,10 +134,15 @@ func (m *markdown) track(rep *findings.Report, t *align.Track) {
 		markdownTable(m, tables.PhaseMedians.Columns(tables.Markdown), tables.AllRows(rep.Report, t, x.Phases), nil)
 	}
 	m.tensors(rep, t)
+	if showLibraries(t) {
+		m.head(3, "Device memory by the library that asked for it")
+		markdownTable(m, tables.Libraries.Columns(tables.Markdown), tables.AllRows(rep.Report, t, t.Libraries), nil)
+	}
 	if len(t.Failed) > 0 {
 		m.head(3, fmt.Sprintf("Failed allocations (%d)", len(t.Failed)))
 		show := thinFailed(len(t.Failed))
-		markdownTable(m, tables.Failures.Columns(tables.Markdown), tables.RowsOf(rep.Report, t, t.Failed, show), show.gaps(""))
+		rows := tables.RowsOf(rep.Report, t, t.Failed, show)
+		markdownTable(m, had(tables.Failures.Columns(tables.Markdown), rows), rows, show.gaps(""))
 		m.inferred(t)
 	}
 	m.para("Attribution: " + wording.Markdown(phrase.Attribution(&rep.Collected, t)))

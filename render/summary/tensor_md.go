@@ -129,6 +129,14 @@ func (m *markdown) outside(rep *findings.Report, t *align.Track) {
 		return
 	}
 	m.line("")
-	markdownTable(m, tables.Takers.Columns(tables.Markdown), tables.AllRows(rep.Report, t, list), nil)
+	if libraries := phrase.OutsideLibraries(o); len(libraries) > 0 {
+		markdownTable(m, tables.Libraries.Columns(tables.Markdown), tables.AllRows(rep.Report, t, libraries), nil)
+		m.line("")
+	}
+	rows := tables.AllRows(rep.Report, t, list)
+	markdownTable(m, had(tables.Takers.Columns(tables.Markdown), rows), rows, nil)
+	if s := phrase.OutsideHow(o); s != "" {
+		m.para("*(" + wording.Markdown(s) + ")*")
+	}
 	m.inferred(t)
 }

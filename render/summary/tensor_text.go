@@ -163,8 +163,14 @@ func (p *printer) outside(rep *findings.Report, t *align.Track) {
 	if len(list) == 0 {
 		return
 	}
+	if libraries := phrase.OutsideLibraries(o); len(libraries) > 0 {
+		p.table(laidOut(tables.Libraries.Columns(tables.Terminal), tables.AllRows(rep.Report, t, libraries)), nil)
+	}
 	p.table(laidOut(tables.Takers.Columns(tables.Terminal), tables.AllRows(rep.Report, t, list)), nil)
 	p.inferred(t)
+	if s := phrase.OutsideHow(o); s != "" {
+		p.para("  ", "("+s+")", dim)
+	}
 	if left > 0 {
 		p.para("  ", fmt.Sprintf("(%s more takers are in --format json)", wording.Count(left)), dim)
 	}

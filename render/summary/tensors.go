@@ -7,6 +7,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/tensor"
+	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
 )
 
@@ -82,6 +83,8 @@ func (e *encoder) snapshotOf(t *align.Track) {
 		e.intField("bytes", o.Bytes)
 		e.intField("peak_bytes", o.Peak)
 		e.intField("static_bytes", o.Static)
+		e.key("libraries")
+		e.libraries(t, phrase.OutsideLibraries(o))
 		e.key("takers")
 		objects(e, "", tables.Takers.Columns(tables.JSON), tables.AllRows(e.rep, t, o.Takers))
 		e.raw("}")
@@ -89,6 +92,15 @@ func (e *encoder) snapshotOf(t *align.Track) {
 		e.raw("null")
 	}
 	e.raw("}")
+}
+
+// libraries writes who asked for memory; null where no call chains were recorded.
+func (e *encoder) libraries(t *align.Track, list []tensor.Library) {
+	if list == nil {
+		e.raw("null")
+		return
+	}
+	objects(e, "", tables.Libraries.Columns(tables.JSON), tables.AllRows(e.rep, t, list))
 }
 
 // holding writes who holds memory at one time, told in all three ways: a program that reads it has no use for the choice that

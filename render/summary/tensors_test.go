@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"nsysmem/align/caller"
 	"nsysmem/align/findings"
 	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
@@ -47,6 +48,8 @@ func TestTensorsHostile(t *testing.T) {
 		ten.Peak.ByFrame[i].Name = sample.Hostile[7+i]
 	}
 	ten.Peak.Phase, ten.Conf, ten.Outside.Takers[0].Call = "\x1b[2J", "\x1b[5m\u009b2J\x7f|x", "a\nb"
+	ten.Outside.Takers[0].Caller, ten.Outside.Libraries[0].Name = caller.Caller{Library: "\x1b[5m", Function: "f\u202e|\n"}, "\x1b[5m|x\n"
+	rep.Tracks[0].Failed[0].Caller = ten.Outside.Takers[0].Caller
 	ten.Categories[0].Name = "\u202ex"
 	for _, width := range []int{1, 60, 200} {
 		checkLines(t, textOf(t, rep, width, false), max(width, minWidth))

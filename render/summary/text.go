@@ -95,12 +95,22 @@ func (p *printer) track(rep *findings.Report, t *align.Track) {
 		p.head("Ranges outside iterations")
 		p.ranges(rep, t)
 	}
+	if showLibraries(t) {
+		p.head("Device memory by the library that asked for it")
+		p.table(laidOut(tables.Libraries.Columns(tables.Terminal), tables.AllRows(rep.Report, t, t.Libraries)), nil)
+	}
 	if len(t.Failed) > 0 {
 		p.head(fmt.Sprintf("Failed allocations (%s)", wording.Count(len(t.Failed))))
 		p.failed(rep, t)
 	}
 	p.blank()
 	p.para("Attribution: ", phrase.Attribution(c, t))
+}
+
+// showLibraries says that people are told who asked for device memory: where call chains tell, and memory outside PyTorch is
+// not told by library already.
+func showLibraries(t *align.Track) bool {
+	return len(t.Libraries) > 0 && (t.Tensors == nil || t.Tensors.Outside == nil)
 }
 
 func (p *printer) levels(rep *findings.Report, t *align.Track) {

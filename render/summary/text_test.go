@@ -11,6 +11,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 	"nsysmem/render/internal/sample"
 	"nsysmem/render/phrase"
@@ -238,5 +239,30 @@ func TestInferredWords(t *testing.T) {
 	rep.Families[0].Operator = false
 	if got := textOf(t, rep, 120, false); !strings.Contains(got, "choose with") {
 		t.Error(got)
+	}
+}
+
+// TestLibraries checks that who asked for device memory is said where call chains tell, once: not where memory outside PyTorch is
+// told by library.
+func TestLibraries(t *testing.T) {
+	const head = "Device memory by the library that asked for it"
+	both := func(rep *findings.Report) (said int) {
+		var md bytes.Buffer
+		if err := WriteMarkdown(&md, rep); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(textOf(t, rep, 100, false), head) + strings.Count(md.String(), head)
+	}
+	rep := sample.Report(4)
+	if n := both(rep); n != 0 {
+		t.Errorf("said %d times without chains", n)
+	}
+	rep.Tracks[0].Libraries = []tensor.Library{{Name: "cuFFT", Blocks: 1, Bytes: 5, AtPeak: 5, Live: 5}}
+	if n := both(rep); n != 2 {
+		t.Errorf("said %d times", n)
+	}
+	sample.Tensors(rep)
+	if n := both(rep); n != 0 {
+		t.Errorf("said %d times beside memory outside PyTorch", n)
 	}
 }

@@ -63,6 +63,8 @@ var blocks = slices.Concat(trackColumns[align.Block](), []Column[*blockRow]{
 	{Key: "kind", Head: "kind", Text: func(r *blockRow) string { return r.Item.MemKind }},
 	{Key: "stream", Head: "stream", Unit: ID, Int: func(r *blockRow) int64 { return r.Item.Stream }, Known: func(r *blockRow) bool { return r.Item.Stream >= 0 }},
 	{Key: "call", Head: "call", Text: func(r *blockRow) string { return r.Item.Call }},
+	optional(Column[*blockRow]{Key: "library", Head: "library", Text: func(r *blockRow) string { return r.Item.Caller.Library }}),
+	optional(Column[*blockRow]{Key: "function", Head: "function", Text: func(r *blockRow) string { return r.Item.Caller.Function }}),
 	{Key: "free_call", Head: "freed by", Text: func(r *blockRow) string { return r.Item.FreeCall }},
 	iterationOf("iteration", "iteration", func(b *align.Block) int { return b.Iteration }),
 	{Key: "phase", Head: "phase", Text: func(r *blockRow) string { return r.Item.Phase }},
@@ -76,12 +78,12 @@ var blocks = slices.Concat(trackColumns[align.Block](), []Column[*blockRow]{
 // Allocations has a row for each block, LiveBlocks one for each that is live at a moment.
 var (
 	blockTables = define(blocks, Views{
-		Workbook: "pid, device, at_ns, iteration, phase, from, bytes, size, kind, address, call, freed_ns, end_iteration, end_phase, " +
+		Workbook: "pid, device, at_ns, iteration, phase, from, bytes, size, kind, address, call, library, function, freed_ns, end_iteration, end_phase, " +
 			"free_call, lifetime_ns, stream, note",
-		Parquet: "start_ns, end_ns, address, bytes, level=kind, kind=mem_kind, stream, call, free_call, iteration, phase, " +
+		Parquet: "start_ns, end_ns, address, bytes, level=kind, kind=mem_kind, stream, call, library, function, free_call, iteration, phase, " +
 			"end_iteration, end_phase, free_lost",
 	}, Views{
-		Workbook: "pid, device, bytes, live_size, kind, at_ns=Born, iteration=Born in iteration, phase=Born in phase, from, call, freed_ns, " +
+		Workbook: "pid, device, bytes, live_size, kind, at_ns=Born, iteration=Born in iteration, phase=Born in phase, from, call, library, function, freed_ns, " +
 			"end_iteration, end_phase, address, stream, note",
 	})
 	Allocations = blockTables[0]

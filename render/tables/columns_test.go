@@ -271,6 +271,7 @@ func TestColumns(t *testing.T) {
 	checkTable(t, "Holdings", Holdings, aRow)
 	checkTable(t, "Caches", Caches, aRow)
 	checkTable(t, "Takers", Takers, aRow)
+	checkTable(t, "Libraries", Libraries, aRow)
 	checkTable(t, "Tensors", Tensors, func(f *filler) *tensorRow {
 		r := aRow[tensor.Block](f)
 		lives(f, &r.Item.Start, &r.Item.End)

@@ -7,6 +7,7 @@ import (
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
+	"nsysmem/internal/wording"
 	"nsysmem/render/phrase"
 	"nsysmem/render/tables"
 )
@@ -35,6 +36,9 @@ func (o *overview) tensors(rep *findings.Report) {
 			}
 			if ten.Outside != nil {
 				o.fact("Outside", phrase.Outside(ten.Outside))
+				if s := phrase.OutsideHow(ten.Outside); s != "" {
+					o.fact("", wording.Capital(s)+".")
+				}
 			}
 			if ten.AtReserved != nil {
 				o.fact("Fragmentation", phrase.Fragmentation(t))

@@ -17,11 +17,12 @@ const (
 // tensorTables are the sheets on tensors, as far as a track has what they need: levels, cache and outside memory come from
 // a snapshot, blocks and categories also from a driver whose blocks are the tensors, and theory needs neither.
 func tensorTables(rep *findings.Report) []*table {
-	levels, tensors, snapshot, theory := false, false, false, false
+	levels, tensors, snapshot, libraries, theory := false, false, false, false, false
 	for _, t := range rep.Tracks {
 		levels = levels || t.HasTensorLevels()
 		tensors = tensors || t.Tensors != nil
 		snapshot = snapshot || t.Tensors != nil && t.Tensors.Outside != nil
+		libraries = libraries || t.Tensors != nil && t.Tensors.Outside != nil && t.Tensors.Outside.Libraries != nil
 		theory = theory || t.Theory != nil
 	}
 	var out []*table
@@ -39,5 +40,6 @@ func tensorTables(rep *findings.Report) []*table {
 	add(tensors, table{sheet: "Tensors", name: "Tensors", fixed: 3, none: "none"}, tables.TensorGrid)
 	add(snapshot, table{sheet: "Fragmentation", name: "Fragmentation", fixed: 3, none: "none: no segment was added while it was recorded"}, tables.CacheGrid)
 	add(snapshot, table{sheet: "Outside PyTorch", name: "Outside_PyTorch", fixed: 3, none: "none: all device memory is in PyTorch's segments"}, tables.TakerGrid)
+	add(libraries, table{sheet: "Outside by library", name: "Outside_by_library", fixed: 3, none: "none: all device memory is in PyTorch's segments"}, tables.OutsideLibraryGrid)
 	return out
 }

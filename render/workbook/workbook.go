@@ -72,6 +72,7 @@ func (b *book) fill(rep *findings.Report) error {
 	}
 	sheets := append([]*table{iterationsTable(rep), phasesTable(rep), matrixTable(rep), phaseRowsTable(rep)}, inferredTables(rep)...)
 	sheets = append(sheets, tensorTables(rep)...)
+	sheets = append(sheets, libraryTables(rep)...)
 	for _, t := range append(sheets,
 		allocationsTable(rep),
 		liveTable(rep, "Live at peak", "Live_at_peak", func(t *align.Track) []align.Block { return t.LiveAtPeak }),

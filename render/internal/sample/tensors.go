@@ -2,6 +2,7 @@ package sample
 
 import (
 	"nsysmem/align"
+	"nsysmem/align/caller"
 	"nsysmem/align/findings"
 	"nsysmem/align/tensor"
 	"nsysmem/align/theory"
@@ -61,8 +62,11 @@ func Tensors(rep *findings.Report) {
 	ten.Growth = []tensor.Cache{{Time: 70 * ms, Iteration: -1, Phase: "model_init", Request: 6_912},
 		{Time: at + 45*ms, Iteration: 1, Phase: "backward", Request: 50 * mib, Allocated: 205 * mib, Reserved: 250 * mib, Free: 60 * mib, LargestFree: 33 * mib, Stuck: 55 * mib}}
 	ten.Outside = &tensor.Outside{Bytes: 67_266_308, Peak: 67_300_000, Static: 13_041, Blocks: 3, Takers: []tensor.Taker{
-		{Call: "cudaMalloc", Iteration: 0, Phase: "forward", Blocks: 5, Bytes: 67_266_308, Live: 67_266_308},
-		{Iteration: -1, Blocks: 1, Bytes: 33_692}}}
+		{Caller: caller.Caller{Library: "cuBLAS", Function: "cublasCreate_v2"}, Call: "cudaMalloc", Iteration: 0, Phase: "forward", Blocks: 5, Bytes: 67_266_308, Live: 67_266_308},
+		{Iteration: -1, Blocks: 1, Bytes: 33_692}},
+		Libraries: []tensor.Library{{Name: "cuBLAS", Blocks: 5, Bytes: 67_266_308, AtPeak: 67_266_308, Live: 67_266_308}, {Blocks: 1, Bytes: 33_692, AtPeak: 33_692}}}
 	t.Tensors = ten
+	t.Libraries = []tensor.Library{{Name: "PyTorch", Blocks: 19, Bytes: 901 * mib, AtPeak: 301 * mib, Live: 103 * mib}, {Name: "train", Blocks: 1, Bytes: 5, AtPeak: 5},
+		{Static: true, Blocks: 3, Bytes: 13_041, AtPeak: 13_041, Live: 13_041}}
 	t.Theory = &theory.Need{Params: 215_144, DType: "float32", Optimizer: "adamw", Parameter: 860_576, Gradient: 860_576, State: 1_721_152}
 }
