@@ -77,7 +77,7 @@ func TestMeters(t *testing.T) {
 		if tr == nil || snap == nil || len(tr.Truth) == 0 {
 			continue
 		}
-		rep := analyze(t, export, Options{Snapshot: snap})
+		rep := analyze(t, export, Options{Snapshots: []Snapshot{{Data: snap}}})
 		for _, track := range rep.Tracks {
 			if track.Tensors == nil {
 				t.Errorf("%s: no tensors", export)
@@ -165,7 +165,7 @@ func TestCategories(t *testing.T) {
 			t.Logf("%s: no snapshot at hand", name)
 			continue
 		}
-		rep := analyze(t, export, Options{Snapshot: snap})
+		rep := analyze(t, export, Options{Snapshots: []Snapshot{{Data: snap}}})
 		got := make(map[string]int64)
 		for _, c := range rep.Tracks[0].Tensors.Categories {
 			got[c.Name] = c.Max
@@ -193,7 +193,7 @@ func TestOutside(t *testing.T) {
 			t.Logf("%s: no snapshot at hand", name)
 			continue
 		}
-		o := analyze(t, export, Options{Snapshot: snap}).Tracks[0].Tensors.Outside
+		o := analyze(t, export, Options{Snapshots: []Snapshot{{Data: snap}}}).Tracks[0].Tensors.Outside
 		sum := int64(0)
 		for _, x := range o.Takers {
 			sum += x.Live
@@ -214,7 +214,7 @@ func TestForeignSnapshot(t *testing.T) {
 	if snap == nil {
 		t.Fatal("no snapshot in testdata")
 	}
-	_, err := analyzeErr(t, "../testdata/cpp_mem.sqlite", Options{Snapshot: snap, SnapshotName: "cnn.pickle"})
+	_, err := analyzeErr(t, "../testdata/cpp_mem.sqlite", Options{Snapshots: []Snapshot{{Name: "cnn.pickle", Data: snap}}})
 	if err == nil || !strings.Contains(err.Error(), "another run") || !strings.Contains(err.Error(), "cnn.pickle") {
 		t.Errorf("error %v", err)
 	}
@@ -224,7 +224,7 @@ func TestForeignSnapshot(t *testing.T) {
 			e.Time += late
 			return true
 		})
-		_, err := analyzeErr(t, "../testdata/cnn_default.sqlite", Options{Snapshot: snap, SnapshotName: "cnn.pickle"})
+		_, err := analyzeErr(t, "../testdata/cnn_default.sqlite", Options{Snapshots: []Snapshot{{Name: "cnn.pickle", Data: snap}}})
 		if err == nil || !strings.Contains(err.Error(), "another run") || !strings.Contains(err.Error(), "recorded from 20") {
 			t.Errorf("%v off: error %v", time.Duration(late), err)
 		}

@@ -44,7 +44,7 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
   nsysmem plot run.sqlite --iterations 3-8 --size 1920x1080 --dpi 120`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.parse(c.snapshot); err != nil {
+			if err := f.parse(); err != nil {
 				return err
 			}
 			return c.each(cmd.Context(), args, func(path string) error { return c.plot(cmd.Context(), path, f, len(args) > 1) })
@@ -77,13 +77,13 @@ var (
 )
 
 // parse checks the flags and reads them into the options of the picture.
-func (f *plotFlags) parse(snapshot string) (err error) {
+func (f *plotFlags) parse() (err error) {
 	o := &f.picture
 	o.View, o.Stack = f.view, f.stack
 	if err := oneOf("view", f.view, views); err != nil {
 		return err
 	}
-	if err := f.parseAt(snapshot); err != nil {
+	if err := f.parseAt(); err != nil {
 		return err
 	}
 	if f.stack != "" {
@@ -116,16 +116,13 @@ func (f *plotFlags) parse(snapshot string) (err error) {
 }
 
 // parseAt reads --at and checks what goes with the view of segments.
-func (f *plotFlags) parseAt(snapshot string) (err error) {
+func (f *plotFlags) parseAt() (err error) {
 	o := &f.picture
 	if f.view != "segments" {
 		if f.at != "" {
 			return usage("--at: it goes with --view segments; for the timeline say --from and --to")
 		}
 		return nil
-	}
-	if snapshot == "" {
-		return usage("--view segments: a report does not tell the blocks of PyTorch's allocator: give its memory snapshot with --snapshot")
 	}
 	if o.At = f.at; f.at != "" && !slices.Contains(places, f.at) {
 		o.At = "time"
@@ -145,6 +142,9 @@ func (f *plotFlags) parseAt(snapshot string) (err error) {
 // plot draws the pictures of a report, one for each track that has something to show. Their names are told before the first
 // is drawn, so that a file which is in the way costs no work and leaves no half of a set.
 func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bool) error {
+	if f.view == "segments" && !c.hasSnapshots(path) {
+		return usage("--view segments: a report does not tell the blocks of PyTorch's allocator: give its memory snapshot with --snapshot; none lies beside %q", path)
+	}
 	db, err := c.open(ctx, path)
 	if err != nil {
 		return err

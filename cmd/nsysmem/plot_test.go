@@ -111,7 +111,8 @@ func TestPlotRefuses(t *testing.T) {
 		says string
 	}{
 		{[]string{plainReport, "--stack", "phases"}, exitUsage, "category, phase, kind or none"},
-		{[]string{cnnReport, "--stack", "category"}, exitLacking, "--snapshot"},
+		{[]string{cnnReport, "--snapshot", "none", "--stack", "category"}, exitLacking, "--snapshot"},
+		{[]string{cnnReport, "--snapshot", "none", "--view", "segments"}, exitUsage, "none lies beside"},
 		{[]string{plainReport, "--view", "segments"}, exitUsage, "--snapshot"},
 		{[]string{plainReport, "--view", "blocks"}, exitUsage, "all or segments"},
 		{[]string{plainReport, "--at", "peak"}, exitUsage, "--view segments"},

@@ -36,9 +36,6 @@ and at failed requests, memory outside PyTorch, and the cache's fragmentation.`,
 			if out.path != "" && out.path != "-" && !isFolder(out.path) && strings.ToLower(filepath.Ext(out.path)) != ".xlsx" {
 				return usage("-o %q: the name must end in .xlsx", out.path)
 			}
-			if whatIf && c.snapshot == "" {
-				return usage("--whatif needs --snapshot: the requests that are served again are in it")
-			}
 			return c.each(cmd.Context(), args, func(path string) error { return c.workbook(cmd.Context(), path, out, len(args) > 1, whatIf) })
 		},
 	}
@@ -59,6 +56,9 @@ func (c *common) workbook(ctx context.Context, path string, out *output, several
 	if err != nil {
 		return err
 	}
+	if whatIf && !c.hasSnapshots(path) {
+		return usage("--whatif needs --snapshot, as none lies beside %q: the requests that are served again are in it", path)
+	}
 	db, err := c.open(ctx, path)
 	if err != nil {
 		return err
@@ -77,6 +77,10 @@ func (c *common) workbook(ctx context.Context, path string, out *output, several
 	if whatIf {
 		if o.WhatIf, err = c.sweepTracks(ctx, path, rep); err != nil {
 			return err
+		}
+		if len(o.WhatIf) == 0 {
+			c.warn(path, rep.Warnings)
+			return lacking("report %q: --whatif: no snapshot goes with a process and device of it", path)
 		}
 	}
 	// A folder of its own, so that nothing is left of a workbook that is interrupted. Small ones need none.

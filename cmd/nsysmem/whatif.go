@@ -186,14 +186,13 @@ func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlag
 	if c.hasDevice {
 		o.Device = c.device
 	}
-	c.snapshot = path
+	snaps, err := readSnapshots(ctx, []string{path}, false)
+	if err != nil {
+		return nil, nil, err
+	}
 	var rep *findings.Report
 	if f.report == "" {
-		var opts align.Options
-		if err := c.readSnapshot(ctx, &opts); err != nil {
-			return nil, nil, err
-		}
-		o.Snapshot = opts.Snapshot
+		o.Snapshot = snaps[0].Data
 	} else {
 		db, err := c.open(ctx, f.report)
 		if err != nil {
@@ -201,8 +200,11 @@ func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlag
 		}
 		defer db.Close()
 		opts := c.options()
-		opts.Spans = true
-		if rep, err = c.analyze(ctx, db, opts); err != nil {
+		opts.Spans, opts.Snapshots = true, snaps
+		if err := c.pattern(); err != nil {
+			return nil, nil, err
+		}
+		if rep, err = c.align(ctx, db, opts); err != nil {
 			return nil, nil, err
 		}
 		o.Track = joinedTrack(rep)
@@ -242,7 +244,7 @@ func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Rep
 		if t.Tensors == nil || t.Tensors.Replay == nil {
 			continue
 		}
-		w, err := whatif.Compare(ctx, whatif.Options{Snapshot: t.Tensors.Replay.Snapshot(), Name: c.snapshot, Track: t, Sweep: true, Capacity: t.DeviceTotal,
+		w, err := whatif.Compare(ctx, whatif.Options{Snapshot: t.Tensors.Replay.Snapshot(), Name: t.Tensors.File, Track: t, Sweep: true, Capacity: t.DeviceTotal,
 			Progress: func(done, total int) { p.report("settings", int64(done), int64(total)) }})
 		if err != nil {
 			return nil, err
