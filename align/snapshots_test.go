@@ -83,6 +83,12 @@ func TestRanks(t *testing.T) {
 	if used(other) != want || !reflect.DeepEqual(other.Tracks[0].Levels, rep.Tracks[0].Levels) {
 		t.Errorf("the other way round: %s", used(other))
 	}
+	const host = 1 << 24 // globalPid begins with the machine's number
+	for pid, m := range timesOf(t, report, Options{Snapshots: snaps}, host|1183, host|1184) {
+		if len(m.Driver) == 0 || len(m.Taken) < 10*len(m.Driver) {
+			t.Errorf("process %d: %d blocks of the driver's, %d tensors", pid, len(m.Driver), len(m.Taken))
+		}
+	}
 	if one := analyze(t, report, Options{Snapshots: snaps[1:]}); used(one) != strings.Fields(want)[1] || unused(one) != "" {
 		t.Errorf("rank 1 alone: %s; said %s", used(one), unused(one))
 	}
@@ -146,10 +152,12 @@ func TestForeignAmong(t *testing.T) {
 		t.Errorf("two of another run: %v", err)
 	}
 	foreign.Optional = true
-	for _, x := range []Snapshot{foreign, {Name: "damaged.pickle", Trouble: "permission denied", Optional: true}} {
-		rep = analyze(t, report, Options{Snapshots: []Snapshot{x}})
-		if used(rep) != "" || unused(rep) != "snapshot_left_out:"+x.Name+"()" || !reflect.DeepEqual(rep.Tracks, analyze(t, report, Options{}).Tracks) {
-			t.Errorf("%s: %s; said %s", x.Name, used(rep), unused(rep))
+	for _, path := range []string{report, "../testdata/gpt_amp.sqlite", "../testdata/varlen.sqlite", "../testdata/streams.sqlite"} {
+		for _, x := range []Snapshot{foreign, {Name: "damaged.pickle", Trouble: "permission denied", Optional: true}} {
+			rep = analyze(t, path, Options{Snapshots: []Snapshot{x}})
+			if used(rep) != "" || unused(rep) != "snapshot_left_out:"+x.Name+"()" || !reflect.DeepEqual(rep.Tracks, analyze(t, path, Options{}).Tracks) {
+				t.Errorf("%s: %s: %s; said %s", path, x.Name, used(rep), unused(rep))
+			}
 		}
 	}
 }

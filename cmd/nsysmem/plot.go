@@ -32,7 +32,7 @@ func newPlot(s *streams) *cobra.Command {
 and the peak; a bar for each iteration from its start to its end level with a whisker to its peak; and one steady
 iteration enlarged: one that keeps what most do and needs the median. The ending of the output chooses PNG, SVG or PDF.
 
-Where the tensors are known, from PyTorch's memory snapshot of the run (--snapshot) or because the program ran without a
+Where the tensors are known, from PyTorch's memory snapshot of the run (--snapshot, or beside the report) or because the program ran without a
 caching allocator, the level is stacked from them by category: parameter, optimizer state, gradient, activation, input,
 autograd detail, temporary, unknown. --view segments is a map of the allocator's segments and blocks at one moment.
 
@@ -54,7 +54,7 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	g := cmd.Flags()
 	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), a folder, or - for stdout (PNG); default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
-	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady, all, or segments: a map of the memory that PyTorch's allocator holds (with --snapshot)")
+	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady, all, or segments: a map of the memory that PyTorch's allocator holds (with a snapshot)")
 	g.StringVar(&f.at, "at", "", "`MOMENT` of --view segments: peak (of what tensors hold), reserved (its peak), oom (the first request that failed), or a time such as 12.5s; default peak")
 	g.StringVar(&f.stack, "stack", "", "`WHAT` the levels are made of: the tensors by category, by phase of birth, the driver's memory by kind, or none; default: category where a snapshot or the driver tells the tensors")
 	complete(cmd, "view", views...)
@@ -157,12 +157,8 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	if err != nil {
 		return err
 	}
-	switch c := &rep.Collected; {
-	case c.Memory:
-	case c.Launches > 0:
-		return lacking("plot %q: memory events were not collected: %s", path, findings.NoGPU(c))
-	default:
-		return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
+	if err := hasMemory(rep, path); err != nil {
+		return err
 	}
 	if len(rep.Tracks) == 0 {
 		c.warn(path, rep.Warnings) // they tell of events that make no sense
@@ -181,6 +177,17 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 		}
 	}
 	return nil
+}
+
+// hasMemory gives up on a report without memory events.
+func hasMemory(rep *findings.Report, path string) error {
+	switch c := &rep.Collected; {
+	case c.Memory:
+		return nil
+	case c.Launches > 0:
+		return lacking("plot %q: memory events were not collected: %s", path, findings.NoGPU(c))
+	}
+	return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
 }
 
 // names are the files of the pictures of a report's tracks, all of which may be written.

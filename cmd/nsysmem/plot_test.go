@@ -143,7 +143,7 @@ func TestPlotRefuses(t *testing.T) {
 func TestInfoCountsTheReport(t *testing.T) {
 	t.Parallel()
 	events := regexp.MustCompile(`"memory_events":\d+`)
-	_, plain, _ := command(t, "info", cnnReport, "-q", "-f", "json")
+	_, plain, _ := command(t, "info", cnnReport, "--snapshot", "none", "-q", "-f", "json")
 	code, with, errs := command(t, "info", cnnReport, "--snapshot", cnnSnapshot, "-q", "-f", "json")
 	want := events.FindString(plain)
 	if code != exitDone || want == "" || events.FindString(with) != want {

@@ -139,39 +139,23 @@ var snapshotEnd = regexp.MustCompile(`^(?:\.rank([0-9]{1,9}))?(\.snapshot)?\.pic
 
 // snapshots are the files beside a report whose names say that they are its snapshots, such as run.snapshot.pickle,
 // run.pickle or run.rank3.snapshot.pickle.gz of run.sqlite: one without rank, then one a rank. Of several ways to write one
-// snapshot the first in this order counts: with ".snapshot" before without, then plain, .gz and .zip. What belongs to a
-// report of that rank, such as run.rank3.sqlite, is that report's. A folder that cannot be listed has none.
+// snapshot the first in this order counts: with ".snapshot" before without, then plain, .gz and .zip. A folder that cannot
+// be listed has none.
 func (n *neighbours) snapshots(report string) []string {
 	dir, base := filepath.Split(report)
 	stem := strings.TrimSuffix(base, filepath.Ext(base))
 	names := n.list(dir)
-	type candidate struct {
-		rank, order int // rank -1 for none
-		name        string
-	}
-	var all []candidate
+	var all []neighbour
 	from, _ := slices.BinarySearch(names, stem+".")
 	for _, name := range names[from:] {
 		if !strings.HasPrefix(name, stem+".") {
 			break
 		}
-		m := snapshotEnd.FindStringSubmatch(name[len(stem):])
-		if m == nil {
-			continue
+		if f, ok := neighbourOf(name, stem, names); ok && name != base {
+			all = append(all, f)
 		}
-		f := candidate{rank: -1, order: slices.Index([]string{"", ".gz", ".zip"}, m[3]), name: name}
-		if m[1] != "" {
-			if hasReport(names, stem+".rank"+m[1]) {
-				continue
-			}
-			f.rank, _ = strconv.Atoi(m[1])
-		}
-		if m[2] == "" {
-			f.order += 3 // after all that have ".snapshot"
-		}
-		all = append(all, f)
 	}
-	slices.SortFunc(all, func(x, y candidate) int {
+	slices.SortFunc(all, func(x, y neighbour) int {
 		return cmp.Or(cmp.Compare(x.rank, y.rank), cmp.Compare(x.order, y.order), strings.Compare(x.name, y.name))
 	})
 	var out []string
@@ -182,6 +166,34 @@ func (n *neighbours) snapshots(report string) []string {
 	}
 	return out
 }
+
+// A neighbour is a file that may be a snapshot of a report.
+type neighbour struct {
+	name  string
+	rank  int // -1 for none
+	order int // of the ways to write one snapshot
+}
+
+// neighbourOf reads the name of a file that begins as a report's does. What belongs to a report of a rank, such as
+// run.rank3.sqlite, is that report's and not the one's without a rank.
+func neighbourOf(name, stem string, names []string) (f neighbour, ok bool) {
+	m := snapshotEnd.FindStringSubmatch(name[len(stem):])
+	if m == nil {
+		return f, false
+	}
+	f = neighbour{name: name, rank: -1, order: slices.Index(compressed, m[3])}
+	if m[2] == "" {
+		f.order += len(compressed)
+	}
+	if m[1] != "" {
+		f.rank, _ = strconv.Atoi(m[1]) // of at most nine digits
+		return f, !hasReport(names, stem+".rank"+m[1])
+	}
+	return f, true
+}
+
+// compressed are the ends of names that tell how a snapshot is compressed.
+var compressed = []string{"", ".gz", ".zip"}
 
 // hasReport says that a sorted list of names has a report of a stem.
 func hasReport(names []string, stem string) bool {

@@ -39,6 +39,9 @@ func newWhatIf(s *streams) *cobra.Command {
 settings of PYTORCH_CUDA_ALLOC_CONF, and says for each what it would have reserved, on which card it would run, and
 where it would stop on a card of a given size. The setting of the recorded run and the defaults are always compared.
 
+It takes one snapshot; nsysmem report --whatif compares settings for each process of a report with several. Of a snapshot with
+several devices it takes the one that reserved most, or that of --device.
+
 With the report of the same run (--report), iterations and phases name the places, and memory that others than PyTorch
 took is added.
 
@@ -235,7 +238,8 @@ func joinedTrack(rep *findings.Report) *align.Track {
 	return out
 }
 
-// sweepTracks compares settings for each track that the snapshot was joined with, at the size of its card.
+// sweepTracks compares settings for each track that a snapshot was joined with, at the size of its card. Where there is none
+// it says so: the settings were asked for.
 func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Report) ([]*whatif.Comparison, error) {
 	var out []*whatif.Comparison
 	p := newProgress(c, path)
@@ -250,6 +254,10 @@ func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Rep
 			return nil, err
 		}
 		out = append(out, w)
+	}
+	if len(out) == 0 {
+		c.warn(path, rep.Warnings)
+		return nil, lacking("report %q: --whatif: no snapshot goes with a process and device of it", path)
 	}
 	return out, nil
 }
