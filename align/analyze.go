@@ -17,11 +17,11 @@ import (
 //     in the GPU work and put among the ranges, and calls are joined anew.
 //  3. Rows are made: iterations, their phases, and outermost ranges outside them.
 //  4. Memory events, kernels and copies are read at once, each joined to its row through its call.
-//  5. A snapshot's devices are found among the tracks, and its levels are swept past the same rows.
+//  5. The devices of snapshots are found among the tracks, and their levels are swept past the same rows.
 //  6. Where call chains were recorded, those of allocating calls are read: they say who asked.
 //  7. Sums are rolled up into the report.
 //
-// An error is a failure to read, wrong options, or a snapshot that is of another run; what the report lacks stands in
+// An error is a failure to read, wrong options, or a snapshot that is not optional and is of another run; what the report lacks stands in
 // Report.Collected.
 func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) {
 	src, err := newSource(db, opts)
@@ -43,14 +43,17 @@ func Analyze(ctx context.Context, db *nsysdb.DB, opts Options) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	var snap snapshot
-	if opts.Snapshot != nil { // joining reads no table, so that what goes on after an interrupt disturbs nobody
+	var snap *joined
+	if len(opts.Snapshots) > 0 { // joining reads no table, so that what goes on after an interrupt disturbs nobody
 		err = await.Call(ctx, func() (err error) {
-			snap, err = joinSnapshot(src, aligned, rows, uses)
+			snap, err = joinSnapshots(src, aligned, rows, uses)
 			return err
 		})
 		if err != nil {
 			return nil, err
+		}
+		if len(snap.devices) == 0 { // then they change nothing but the warnings
+			uses.keepBlocks = opts.Blocks || aligned.allocatesAllAlong(rows)
 		}
 	}
 	who, err := readCallers(ctx, src, aligned.calls)

@@ -15,7 +15,7 @@ type assembler struct {
 	aligned  *alignment
 	rows     *rows
 	uses     *uses
-	snapshot snapshot  // nil without one
+	snapshot *joined   // nil without one
 	callers  *callers  // nil without call chains
 	time     stretch   // of the report
 	ended    []*ending // by process.index
@@ -25,7 +25,7 @@ type assembler struct {
 
 // assemble makes the report. It takes what uses and snapshot hold by row, so that nothing of a large report is there
 // twice.
-func assemble(src *source, a *alignment, r *rows, u *uses, snap snapshot, who *callers) *Report {
+func assemble(src *source, a *alignment, r *rows, u *uses, snap *joined, who *callers) *Report {
 	meta := src.db.Meta()
 	as := &assembler{src: src, aligned: a, rows: r, uses: u, snapshot: snap, callers: who, time: a.time.with(u.time)}
 	rep := &Report{Collected: src.collected, Recording: u.recording(src, a),
@@ -33,6 +33,9 @@ func assemble(src *source, a *alignment, r *rows, u *uses, snap snapshot, who *c
 			StartUTC: meta.StartUTC, Start: as.time.first, End: as.time.last, OS: meta.OS, Driver: meta.Driver,
 			CUDADriver: meta.CUDADriver, TimeShift: meta.TimeShift}}
 	as.ended, as.doubts = endings(src, a, r, u)
+	if snap != nil {
+		as.doubts = append(as.doubts, snap.doubts...)
+	}
 	listed := make(map[*process]bool)
 	for _, t := range u.tracks {
 		rep.Tracks = append(rep.Tracks, as.track(t, !listed[t.proc]))

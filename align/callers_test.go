@@ -102,7 +102,7 @@ func TestNoChains(t *testing.T) {
 func TestRealChains(t *testing.T) {
 	t.Parallel()
 	snap := snapshotOf(t, fixture.Unpack(t, "..", "conv.snapshot.pickle"))
-	tr := onlyTrack(t, analyze(t, fixture.Unpack(t, "..", "conv.sqlite"), Options{Snapshot: snap, Blocks: true}))
+	tr := onlyTrack(t, analyze(t, fixture.Unpack(t, "..", "conv.sqlite"), Options{Snapshots: []Snapshot{{Data: snap}}, Blocks: true}))
 	calls := 0
 	for _, b := range tr.Blocks {
 		if b.Call == "" {

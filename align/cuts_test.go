@@ -30,10 +30,11 @@ func withSnapshot(t testing.TB, path string, opts Options) Options {
 		return opts
 	}
 	defer f.Close()
-	if opts.Snapshot, err = torchmem.Read(f, torchmem.Options{}); err != nil {
+	snap, err := torchmem.Read(f, torchmem.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	opts.SnapshotName = name
+	opts.Snapshots = []Snapshot{{Name: name, Data: snap}}
 	return opts
 }
 
@@ -122,7 +123,7 @@ func TestInferredFigures(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := findExport(t, c.name)
 			opts := withSnapshot(t, path, Options{})
-			if c.snapshot && opts.Snapshot == nil {
+			if c.snapshot && len(opts.Snapshots) == 0 {
 				t.Skip("its snapshot is not at hand")
 			}
 			equal, total := compareFigures(t, analyze(t, bare(t, path), opts), analyze(t, path, opts))

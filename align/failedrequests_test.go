@@ -13,7 +13,7 @@ func TestFailedRequests(t *testing.T) {
 	t.Parallel()
 	const export = "../testdata/cnn_default.sqlite"
 	snap := readSnapshot(t, export)
-	plain := analyze(t, export, Options{Snapshot: snap}).Tracks[0]
+	plain := analyze(t, export, Options{Snapshots: []Snapshot{{Data: snap}}}).Tracks[0]
 	if l := plain.Level(LevelAllocated); l == nil || l.FailedAllocs != 0 {
 		t.Fatalf("a run without failures: %+v", l)
 	}
@@ -42,7 +42,7 @@ func TestFailedRequests(t *testing.T) {
 		return true
 	})
 	snap.Traces[0] = torchmem.TraceOf(events)
-	tr := analyze(t, export, Options{Snapshot: snap}).Tracks[0]
+	tr := analyze(t, export, Options{Snapshots: []Snapshot{{Data: snap}}}).Tracks[0]
 	for kind, want := range map[LevelKind]int64{LevelAllocated: 2, LevelReserved: 0, LevelDevice: 0} {
 		equal(t, "failed of "+string(kind), tr.Level(kind).FailedAllocs, want)
 	}

@@ -1,9 +1,7 @@
 package align
 
 import (
-	"fmt"
 	"maps"
-	"strings"
 
 	"nsysmem/align/tensor"
 	"nsysmem/torchmem"
@@ -11,44 +9,34 @@ import (
 
 // A joinedDevice is the device of a snapshot that belongs to a track, with the levels that it tells.
 type joinedDevice struct {
+	of                  *Snapshot
 	match               *tensor.Match
 	allocated, reserved *levelSweep
 }
 
-// A snapshot is its devices, by the track that each belongs to.
-type snapshot map[trackKey]*joinedDevice
+// A joined is the devices of snapshots, by the track that each belongs to.
+type joined struct {
+	devices map[trackKey]*joinedDevice
+	doubts  []Warning // about snapshots that are not used
+}
 
-// joinSnapshot finds the track that each device of the snapshot belongs to, and sweeps its levels past the rows there: the
-// one in which most of its segments are. A snapshot none of whose devices belongs to a track is refused.
-func joinSnapshot(src *source, a *alignment, r *rows, u *uses) (snapshot, error) {
-	out := make(snapshot)
-	var why []string
-	for _, d := range src.opts.Snapshot.Devices() {
-		replay, err := src.replay(d)
-		if err != nil {
-			return nil, fmt.Errorf("align: snapshot %q: %w", src.opts.SnapshotName, err)
-		}
-		time := reportTime(src, a, u)
-		best, key := &tensor.Match{Replay: replay}, trackKey{}
-		for i, t := range u.tracks {
-			if m := tensor.Compare(replay, newDriverBlocks(src, a, r, t), time); i == 0 || m.Clock.Matched > best.Clock.Matched {
-				best, key = m, t.trackKey
-			}
-		}
-		if !best.Good() {
-			why = append(why, best.Why())
-			continue
-		}
-		out[key] = sweepSnapshot(best, newTimeline(a, r, key.proc), r, time)
+// joinSnapshots finds the track that each device of the snapshots belongs to, and sweeps its levels past the rows there.
+// Snapshots that must be of the report and are not are refused.
+func joinSnapshots(src *source, a *alignment, r *rows, u *uses) (*joined, error) {
+	var tracks []laidTrack
+	for _, t := range u.tracks {
+		tracks = append(tracks, laidTrack{t.trackKey, newDriverBlocks(src, a, r, t)})
 	}
-	if len(out) > 0 {
-		return out, nil
+	time := reportTime(src, a, u)
+	layout := src.lay(tracks, time)
+	if err := layout.refused(); err != nil {
+		return nil, err
 	}
-	if len(why) == 0 {
-		why = []string{"it has no device"}
+	out := &joined{devices: make(map[trackKey]*joinedDevice), doubts: layout.doubts()}
+	for key, l := range layout.of {
+		out.devices[key] = sweepSnapshot(l, newTimeline(a, r, key.proc), r, time)
 	}
-	return nil, fmt.Errorf("align: snapshot %q: it is of another run, device or process (%s): give the snapshot of the run that was profiled",
-		src.opts.SnapshotName, strings.Join(why, "; "))
+	return out, nil
 }
 
 // reportTime is when the report was recorded, going by its memory events, ranges and calls.
@@ -65,14 +53,15 @@ func tensorTime(src *source, memory, program stretch) tensor.ReportTime {
 }
 
 // sweepSnapshot makes the levels allocated and reserved of the device of a snapshot.
-func sweepSnapshot(m *tensor.Match, tl *timeline, r *rows, time tensor.ReportTime) *joinedDevice {
+func sweepSnapshot(of *laid, tl *timeline, r *rows, time tensor.ReportTime) *joinedDevice {
+	m := of.match
 	shift := time.UTC + m.Clock.Offset
 	level := func(kind LevelKind, start int64) *levelSweep {
 		l := newLevelSweep(kind, r, tl.proc, nil, time.First)
 		l.begin(start)
 		return l
 	}
-	out := &joinedDevice{m, level(LevelAllocated, m.Replay.StartAllocated), level(LevelReserved, m.Replay.StartReserved)}
+	out := &joinedDevice{of.snapshot, m, level(LevelAllocated, m.Replay.StartAllocated), level(LevelReserved, m.Replay.StartReserved)}
 	for i := range m.Replay.Steps {
 		s := &m.Replay.Steps[i]
 		out.allocated.change(s.Time-shift, s.Allocated-out.allocated.level)
@@ -105,13 +94,21 @@ func (s *levelSweep) attribute(tl *timeline, birth, death, bytes, shift int64) {
 	}
 }
 
-// levels are those of a track: of the driver's events and, where a device of the snapshot belongs to it, of that.
-func (s snapshot) levels(t *trackUse) map[LevelKind]*levelSweep {
-	d := s[t.trackKey]
+// levels are those of a track: of the driver's events and, where a device of a snapshot belongs to it, of that.
+func (j *joined) levels(t *trackUse) map[LevelKind]*levelSweep {
+	d := j.device(t.trackKey)
 	if d == nil {
 		return t.memory.levels
 	}
 	out := maps.Clone(t.memory.levels)
 	out[LevelAllocated], out[LevelReserved] = d.allocated, d.reserved
 	return out
+}
+
+// device is what belongs to a track; nil for nothing.
+func (j *joined) device(key trackKey) *joinedDevice {
+	if j == nil {
+		return nil
+	}
+	return j.devices[key]
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"nsysmem/align/theory"
-	"nsysmem/torchmem"
 )
 
 // Options say how to analyze a report.
@@ -17,8 +16,7 @@ type Options struct {
 	Threads   Threads // to which range work of other threads than the one with the iterations belongs
 	Infer     Infer   // when to infer iterations and phases from GPU work
 
-	Snapshot     *torchmem.Snapshot // PyTorch's memory snapshot of the same run; nil for none
-	SnapshotName string             // its file, for messages
+	Snapshots []Snapshot // PyTorch's memory snapshots of the same run, in any order; nil for none
 
 	Params    int64  // parameters of the model, to put theory beside measurement; 0 for none, never negative
 	DType     string // type of the parameters, such as "float32"

@@ -95,7 +95,7 @@ type Track struct {
 	LiveAtEnd  []Block          // device kinds and managed, largest first; nil unless Options.Blocks
 	LiveAtPeak []Block          // device kinds, at the device level's peak, largest first; nil unless Options.Blocks
 	Blocks     []Block          // every block, by birth; nil unless Options.Blocks
-	Stayed     []tensor.Stayed  // of the device level, largest first; nil unless Options.Blocks or Options.Snapshot
+	Stayed     []tensor.Stayed  // of the device level, largest first; nil unless Options.Blocks or a snapshot asks for blocks
 	Kernels    []KernelStat     // by phase path and name; nil unless Options.Kernels
 	Copies     []CopyStat       // by phase path and direction; nil unless Options.Kernels
 	Calls      []CallStat       // by phase path and name; nil unless Options.Kernels

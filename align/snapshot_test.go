@@ -24,7 +24,7 @@ func TestSnapshotFindings(t *testing.T) {
 		if w == nil || snap == nil {
 			continue
 		}
-		rep := analyze(t, export, Options{Snapshot: snap})
+		rep := analyze(t, export, Options{Snapshots: []Snapshot{{Data: snap}}})
 		for id, found := range w {
 			seen++
 			if f := hasFinding(rep, id); (f != nil) != found {

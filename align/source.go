@@ -19,7 +19,7 @@ type source struct {
 	capture     stretch          // what was recorded, as far as the export tells
 	threadNames map[int64]string // by globalTid
 	processes   *processes
-	replays     map[int]*torchmem.Replay // of Options.Snapshot, by device
+	replays     map[snapshotDevice]*torchmem.Replay
 
 	telling sync.Mutex // Options.Progress is called by one goroutine at a time
 }
@@ -73,24 +73,31 @@ func (s *source) believe(c *calls) {
 	}
 }
 
-// replay works out what a device of the snapshot's trace comes to, once. Its callers come one after the other.
-func (s *source) replay(device int) (*torchmem.Replay, error) {
-	if r := s.replays[device]; r != nil {
+// A snapshotDevice is a device of one of Options.Snapshots.
+type snapshotDevice struct {
+	snapshot *Snapshot
+	device   int
+}
+
+// replay works out what a device of a snapshot's trace comes to, once. Its callers come one after the other.
+func (s *source) replay(of *Snapshot, device int) (*torchmem.Replay, error) {
+	key := snapshotDevice{of, device}
+	if r := s.replays[key]; r != nil {
 		return r, nil
 	}
-	r, err := s.opts.Snapshot.Replay(device)
+	r, err := of.Data.Replay(device)
 	if err != nil {
 		return nil, err
 	}
 	if s.replays == nil {
-		s.replays = make(map[int]*torchmem.Replay)
+		s.replays = make(map[snapshotDevice]*torchmem.Replay)
 	}
-	s.replays[device] = r
+	s.replays[key] = r
 	return r, nil
 }
 
 // wantsBlocks says that the options ask for blocks: for themselves, or as tensors.
-func (s *source) wantsBlocks() bool { return s.opts.Blocks || s.opts.Snapshot != nil }
+func (s *source) wantsBlocks() bool { return s.opts.Blocks || s.hasSnapshots() }
 
 // hasChains says that calls may name the call chains that led to them: an export has the column always, and the chains where
 // they were recorded.

@@ -29,7 +29,7 @@ func (t takenBlocks) Blocks() iter.Seq2[int, tensor.DriverBlock] { return slices
 type memoryTimes struct {
 	src    *source
 	byProc map[*process]*period.Memory
-	blocks map[trackKey]takenBlocks       // those that a snapshot is compared with
+	blocks map[trackKey]takenBlocks       // those that snapshots are compared with
 	live   map[*process]*liveTable[int64] // when live blocks were taken
 	time   stretch                        // of the events
 }
@@ -56,7 +56,7 @@ func readMemoryTimes(ctx context.Context, src *source, want map[*process]bool, p
 	if err != nil {
 		return nil, err
 	}
-	if src.opts.Snapshot != nil {
+	if src.hasSnapshots() {
 		if err := await.Call(ctx, func() error { m.tensors(tensorTime(src, m.time, program)); return nil }); err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (m *memoryTimes) event(e *memEvent) {
 	if e.bytes < 0 || e.kind != nsysdb.KindDevice && e.kind != nsysdb.KindArray {
 		return
 	}
-	if e.op == nsysdb.OpAlloc && m.src.opts.Snapshot != nil {
+	if e.op == nsysdb.OpAlloc && m.src.hasSnapshots() {
 		key := trackKey{p, e.device}
 		m.blocks[key] = append(m.blocks[key], tensor.DriverBlock{Start: e.time, End: Never, Address: uint64(e.address), Bytes: e.bytes})
 	}
@@ -97,29 +97,26 @@ func (m *memoryTimes) event(e *memEvent) {
 	}
 }
 
-// tensors puts the times of a snapshot's blocks in the place of the driver's, for the processes that its devices belong to.
+// tensors puts the times of snapshots' blocks in the place of the driver's, for the processes that their devices belong to.
 // What speaks against a snapshot is told where it is joined to the report.
 func (m *memoryTimes) tensors(time tensor.ReportTime) {
 	keys := slices.SortedFunc(maps.Keys(m.blocks), func(x, y trackKey) int {
 		return cmp.Or(cmp.Compare(x.proc.gpid, y.proc.gpid), cmp.Compare(x.device, y.device))
 	})
+	var tracks []laidTrack
+	for _, key := range keys {
+		tracks = append(tracks, laidTrack{key, m.blocks[key]})
+	}
+	layout := m.src.lay(tracks, time)
 	tensors := make(map[*process]*period.Memory)
-	for _, d := range m.src.opts.Snapshot.Devices() {
-		replay, err := m.src.replay(d)
-		if err != nil {
+	for _, key := range keys {
+		of, l := key.proc, layout.of[key]
+		if l == nil || m.byProc[of] == nil {
 			continue
 		}
-		best, of := &tensor.Match{Replay: replay}, (*process)(nil)
-		for _, key := range keys {
-			if n := tensor.Compare(replay, m.blocks[key], time); n.Clock.Matched > best.Clock.Matched {
-				best, of = n, key.proc
-			}
-		}
-		if of == nil || m.byProc[of] == nil || !best.Good() {
-			continue
-		}
+		replay := l.match.Replay
 		x := entry(tensors, of)
-		shift := time.UTC + best.Clock.Offset
+		shift := time.UTC + l.match.Clock.Offset
 		for i := range replay.Blocks {
 			b, born := &replay.Blocks[i], int64(Never)
 			if b.Birth != torchmem.Never {

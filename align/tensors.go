@@ -11,7 +11,7 @@ import (
 // tensors says what a track's tensors hold, by the snapshot that belongs to it or, where the program has no caching
 // allocator, by the driver's blocks; nil where neither tells.
 func (as *assembler) tensors(t *trackUse, out *Track) *tensor.Memory {
-	d := as.snapshot[t.trackKey]
+	d := as.snapshot.device(t.trackKey)
 	if d == nil && !(as.uses.keepBlocks && uncached(out) && len(t.memory.blocks) > 0) {
 		return nil
 	}
@@ -27,7 +27,9 @@ func (as *assembler) tensors(t *trackUse, out *Track) *tensor.Memory {
 	if d == nil {
 		return tensor.FromDriver(program, driver, out.Total.Memory.PeakAt)
 	}
-	return tensor.FromSnapshot(d.match, as.src.db.Meta().StartUTC, program, driver)
+	m := tensor.FromSnapshot(d.match, as.src.db.Meta().StartUTC, program, driver)
+	m.File = d.of.Name
+	return m
 }
 
 // steady are the steady iterations.

@@ -83,7 +83,7 @@ func TestMeters(t *testing.T) {
 		if tr == nil || snap == nil || len(tr.Truth) == 0 {
 			continue
 		}
-		rep := analyze(t, export, Options{Snapshot: snap})
+		rep := analyze(t, export, Options{Snapshots: []Snapshot{{Data: snap}}})
 		for _, track := range rep.Tracks {
 			if track.Tensors == nil {
 				t.Errorf("%s: no tensors", export)
@@ -172,7 +172,11 @@ func TestCategories(t *testing.T) {
 			t.Logf("%s: no snapshot at hand", name)
 			continue
 		}
-		rep := analyze(t, export, Options{Snapshot: snap})
+		var opts Options
+		if snap != nil {
+			opts.Snapshots = []Snapshot{{Data: snap}}
+		}
+		rep := analyze(t, export, opts)
 		got := make(map[string]int64)
 		for _, c := range rep.Tracks[0].Tensors.Categories {
 			got[c.Name] = c.Max
@@ -200,7 +204,7 @@ func TestOutside(t *testing.T) {
 			t.Logf("%s: no snapshot at hand", name)
 			continue
 		}
-		o := analyze(t, export, Options{Snapshot: snap}).Tracks[0].Tensors.Outside
+		o := analyze(t, export, Options{Snapshots: []Snapshot{{Data: snap}}}).Tracks[0].Tensors.Outside
 		sum := int64(0)
 		for _, x := range o.Takers {
 			sum += x.Live
@@ -221,7 +225,7 @@ func TestForeignSnapshot(t *testing.T) {
 	if snap == nil {
 		t.Fatal("no snapshot in testdata")
 	}
-	_, err := analyzeErr(t, "../testdata/cpp_mem.sqlite", Options{Snapshot: snap, SnapshotName: "cnn.pickle"})
+	_, err := analyzeErr(t, "../testdata/cpp_mem.sqlite", Options{Snapshots: []Snapshot{{Name: "cnn.pickle", Data: snap}}})
 	if err == nil || !strings.Contains(err.Error(), "another run") || !strings.Contains(err.Error(), "cnn.pickle") {
 		t.Errorf("error %v", err)
 	}
@@ -231,7 +235,7 @@ func TestForeignSnapshot(t *testing.T) {
 			e.Time += late
 			return true
 		})
-		_, err := analyzeErr(t, "../testdata/cnn_default.sqlite", Options{Snapshot: snap, SnapshotName: "cnn.pickle"})
+		_, err := analyzeErr(t, "../testdata/cnn_default.sqlite", Options{Snapshots: []Snapshot{{Name: "cnn.pickle", Data: snap}}})
 		if err == nil || !strings.Contains(err.Error(), "another run") || !strings.Contains(err.Error(), "recorded from 20") {
 			t.Errorf("%v off: error %v", time.Duration(late), err)
 		}

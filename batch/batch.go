@@ -49,6 +49,10 @@ type Options struct {
 	// Analyze aligns an open report. given is its path as the user gave it.
 	Analyze func(ctx context.Context, r *export.Report, given string, o align.Options) (*findings.Report, error)
 
+	// Beside names the files that Analyze reads beside a report, such as memory snapshots: a result is done again where they
+	// have changed. It may be nil.
+	Beside func(given string) []string
+
 	// Worker makes a command that calls Serve with the same options, and is to use so many cores. Where it is nil, reports
 	// are done in this process. Processes of their own do not wait for each other's memory, and one that the system kills
 	// for its report takes no other along.
@@ -109,6 +113,7 @@ type Input struct {
 	ModTime int64  // ns since 1970
 	Rank    int64  // from its path; -1 where that has none
 	Group   string // its path with the rank as "#", shared by the ranks of one job; empty without rank
+	Beside  string // what tells one state of the files beside it from another; empty where there are none
 }
 
 // Places of a batch's files.

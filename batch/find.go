@@ -47,6 +47,9 @@ func Find(args []string, o *Options) ([]Input, error) {
 		if info, err := os.Stat(r.path); err == nil {
 			in.Size, in.ModTime = info.Size(), info.ModTime().UnixNano()
 		}
+		if o.Beside != nil {
+			in.Beside = stateOf(o.Beside(r.path))
+		}
 	}
 	setNames(inputs)
 	if p, err := readPlan(o.Out); err == nil {
@@ -54,6 +57,20 @@ func Find(args []string, o *Options) ([]Input, error) {
 	}
 	setRanks(inputs, o.RankPattern)
 	return inputs, nil
+}
+
+// stateOf tells one state of some files from another: by size and time, and by who may read them. Names are quoted, as a
+// list of reports is JSON, which has no room for all of them.
+func stateOf(files []string) string {
+	var all []string
+	for _, name := range files {
+		s := fmt.Sprintf("%q", filepath.Base(name))
+		if info, err := os.Stat(name); err == nil {
+			s += fmt.Sprintf(" %d %d %s", info.Size(), info.ModTime().UnixNano(), info.Mode())
+		}
+		all = append(all, s)
+	}
+	return strings.Join(all, ", ")
 }
 
 type found struct {

@@ -37,11 +37,12 @@ type planInput struct {
 	Rank    int64  `json:"rank"`
 	Group   string `json:"group,omitempty"`
 	GroupB  []byte `json:"group_bytes,omitempty"`
+	Beside  string `json:"beside,omitempty"`
 }
 
 // MarshalJSON writes the input for the list of a batch.
 func (in Input) MarshalJSON() ([]byte, error) {
-	p := planInput{in.Name, in.Path, nil, in.Size, in.ModTime, in.Rank, in.Group, nil}
+	p := planInput{in.Name, in.Path, nil, in.Size, in.ModTime, in.Rank, in.Group, nil, in.Beside}
 	if !utf8.ValidString(in.Path) {
 		p.Bytes = []byte(in.Path)
 	}
@@ -57,7 +58,7 @@ func (in *Input) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return err
 	}
-	*in = Input{p.Name, p.Path, p.Size, p.ModTime, p.Rank, p.Group}
+	*in = Input{p.Name, p.Path, p.Size, p.ModTime, p.Rank, p.Group, p.Beside}
 	if p.Bytes != nil {
 		in.Path = string(p.Bytes)
 	}

@@ -22,10 +22,12 @@ const flatAdvice = "in PyTorch, record a memory snapshot in the profiled run: to
 	"torch.cuda.memory._dump_snapshot(\"s.pickle\") at the end, then add --snapshot s.pickle; or profile once with PYTORCH_NO_CUDA_MEMORY_CACHING=1"
 
 // flatCache tells of a driver level that does not move, although work goes on: a framework's cache. Where it is known
-// what tensors use, there is nothing to tell.
+// what tensors use, there is nothing to tell; nor on a device on which a snapshot of the process has nothing.
 func flatCache(s *subject) []Finding {
-	if s.Tensors != nil {
-		return nil
+	for _, t := range s.rep.Tracks {
+		if t == s.Track && t.Tensors != nil || t.PID == s.PID && snapshotOf(t) != nil {
+			return nil
+		}
 	}
 	e, net := FlatCache{}, int64(0)
 	for i := range s.Iterations {

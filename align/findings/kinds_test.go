@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,15 @@ func TestFlatCache(t *testing.T) {
 		tr := still()
 		if move(tr); found(tr, "flat_cache") != nil {
 			t.Errorf("%s: it is called flat", name)
+		}
+	}
+	// A snapshot that tells of the process on another device tells that there is no cache on this one; of another
+	// process it tells nothing.
+	for pid, want := range map[int64]bool{7: false, 8: true} {
+		other := &align.Track{PID: pid, Tensors: &tensor.Memory{From: "snapshot"}}
+		rep := Of(&align.Report{Collected: align.Collected{Memory: true}, Tracks: []*align.Track{still(), other}})
+		if got := slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.ID == "flat_cache" }); got != want {
+			t.Errorf("a snapshot of process %d: flat %t, want %t", pid, got, want)
 		}
 	}
 }

@@ -154,6 +154,11 @@ func (d *doubter) met(rep *align.Report, w *align.Warning) {
 	case w.Code == align.MemoryLost:
 		d.say(w.PID, w.Code, "process %d: %s of device memory left no event, though other processes have theirs: its memory is unknown, not 0; "+
 			"record again, with --cuda-memory-usage=true for all processes", w.PID, wording.Plural(int(w.Count), "allocation"))
+	case w.Code == align.SnapshotRival:
+		d.say(w.PID, w.Code, "process %d device %d: the snapshot %q is left out: %q is of the same process and device, and goes no worse with the report",
+			w.PID, w.Device, w.Name, w.Other)
+	case w.Code == align.SnapshotLeftOut:
+		d.say(0, w.Code, "the snapshot %q is left out: %s", w.Name, w.Why)
 	case w.Code == align.Aside:
 		d.say(w.PID, w.Code, "process %d device %d: %d kernels were launched in a framework's or library's own ranges on other threads: "+
 			"they count for those ranges, in no iteration; --threads through, the default, gives them to the phase open at that time", w.PID, w.Device, w.Count)

@@ -14,6 +14,7 @@ const Never = torchmem.Never
 // Memory is what a track's tensors hold.
 type Memory struct {
 	From  Origin
+	File  string // the snapshot's name; empty without a snapshot
 	Clock *Clock // how the snapshot's time goes with the report's; nil without a snapshot
 	Conf  string // PYTORCH_CUDA_ALLOC_CONF as the snapshot has it; empty for the defaults or where unknown
 

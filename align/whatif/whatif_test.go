@@ -47,7 +47,7 @@ func growTrack(t testing.TB) (*torchmem.Snapshot, *align.Track) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	rep, err := align.Analyze(context.Background(), db, align.Options{Snapshot: snap, Spans: true})
+	rep, err := align.Analyze(context.Background(), db, align.Options{Snapshots: []align.Snapshot{{Data: snap}}, Spans: true})
 	if err != nil {
 		t.Fatal(err)
 	}

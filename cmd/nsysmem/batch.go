@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -53,7 +54,9 @@ Runs are called by their files. A rank is taken from the path ("rank3", "r3" and
 ranks are compared by the number of the iteration, never by the clock.
 
 A report that cannot be read stands among the failures and costs the others nothing; the exit code is then 1. Stopped
-at any moment and started again, batch does only what is missing or has changed.
+at any moment and started again, batch does only what is missing or has changed. PyTorch's memory snapshots that lie beside
+a report, RUN.snapshot.pickle or RUN.pickle of RUN.sqlite and RUN.rankN.snapshot.pickle of its ranks, are used with it;
+--snapshot none leaves them out.
 
 Nothing in the folder is lost by another call: pictures, workbooks and allocations that are there stay, and are made
 anew where their report has changed, whether this call asks for them or not. Results of reports that RUNS no longer
@@ -85,7 +88,8 @@ Slurm array or a Kubernetes indexed job, or what --shard says. Then batch merge 
 // flags adds the flags that say what is done, on whatever machine.
 func (f *batchFlags) flags(cmd *cobra.Command) {
 	g := cmd.Flags()
-	g.MarkHidden("snapshot") // one snapshot is of one report
+	// A snapshot that is named would be of one report.
+	g.Lookup("snapshot").Usage = "`none`: without the memory snapshots that lie beside reports, such as RUN.snapshot.pickle beside RUN.sqlite"
 	g.StringVarP(&f.out, "output", "o", "", "`folder` of the batch")
 	g.IntVarP(&f.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "reports done at once, and processor cores used; each takes memory")
 	g.BoolVar(&f.plot, "plot", false, "draw each report")
@@ -101,8 +105,8 @@ func batchArgs(f *batchFlags) cobra.PositionalArgs {
 		if err := reports(cmd, args); err != nil {
 			return err
 		}
-		if cmd.Flags().Changed("snapshot") {
-			return usage("--snapshot: a snapshot is of one report: use nsysmem report or summary")
+		if s, err := cmd.Flags().GetStringArray("snapshot"); err == nil && slices.ContainsFunc(s, func(s string) bool { return s != "" && s != noSnapshot }) {
+			return usage("--snapshot %q: a snapshot is of one report: use nsysmem report or summary; batch takes those that lie beside reports, or none", s[0])
 		}
 		if f.out == "" {
 			return usage("-o is missing: name the folder of the batch")
@@ -123,15 +127,22 @@ func batchArgs(f *batchFlags) cobra.PositionalArgs {
 // batchOptions are the options of a batch but for its share.
 func (c *common) batchOptions(f *batchFlags) (batch.Options, error) {
 	o := batch.Options{Out: f.out, Jobs: f.jobs, Plot: f.plot, Workbook: f.workbook, Allocations: f.allocations, Version: buildVersion(), Redo: f.redo,
-		Settings: fmt.Sprintf("%+v process=%q device=%d,%t", c.options(), c.process, c.device, c.hasDevice),
+		Settings: fmt.Sprintf("%+v process=%q device=%d,%t snapshot=%q", c.options(), c.process, c.device, c.hasDevice, c.snapshots),
 		Warn:     func(s string) { c.say("%s", s) }}
 	if f.rank != "" {
 		o.RankPattern = regexp.MustCompile(f.rank)
+	}
+	o.Beside = func(given string) []string {
+		files, _ := c.snapshotFiles(given)
+		return files
 	}
 	base := c.options()
 	o.Analyze = func(ctx context.Context, r *export.Report, given string, opts align.Options) (*findings.Report, error) {
 		all := base
 		all.Blocks, all.Kernels, all.Spans = opts.Blocks, opts.Kernels, opts.Spans
+		if err := c.readSnapshots(ctx, given, &all); err != nil {
+			return nil, err
+		}
 		aligned, err := align.Analyze(ctx, r.DB, all)
 		if err != nil {
 			return nil, err
@@ -320,8 +331,15 @@ var notSettings = map[string]bool{"output": true, "jobs": true, "shard": true, "
 func passed(cmd *cobra.Command, wanted func(name string) bool) []string {
 	var args []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if wanted(f.Name) {
-			args = append(args, "--"+f.Name+"="+f.Value.String())
+		if !wanted(f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			args = append(args, "--"+f.Name+"="+v)
 		}
 	})
 	return args

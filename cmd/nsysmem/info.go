@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +20,8 @@ func newInfo(s *streams) *cobra.Command {
 		Long: `info lists the versions, tables, processes and devices of a report, what was collected and what was not and how to
 record it, and the families of NVTX ranges with the one that carries the iterations. It works on every export.
 
-With --snapshot it also says what a PyTorch memory snapshot holds and whether it is of the same run.`,
+It also says what PyTorch's memory snapshots hold, those of --snapshot or those beside the report, and which process and
+device of the run each is of.`,
 		Example: `  nsysmem info run.sqlite
   nsysmem info run.sqlite --snapshot s.pickle
   nsysmem info run.sqlite --format json`,
@@ -39,28 +39,25 @@ With --snapshot it also says what a PyTorch memory snapshot holds and whether it
 	return cmd
 }
 
-// info tells what a report holds, and beside it what a snapshot does.
+// info tells what a report holds, and beside it what its snapshots do. A snapshot of another run is something to tell here,
+// not to fail for.
 func (c *common) info(cmd *cobra.Command, path, format string) error {
 	db, err := c.open(cmd.Context(), path)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	opts := c.options()
-	if err := c.readSnapshot(cmd.Context(), &opts); err != nil {
+	if err := c.pattern(); err != nil {
 		return err
 	}
-	plain := *c
-	plain.snapshot = "" // it is read
-	rep, err := plain.analyze(cmd.Context(), db, opts)
-	trouble := ""
-	if err != nil && opts.Snapshot != nil {
-		// A snapshot of another run is something to tell here, not to fail for.
-		trouble = strings.TrimPrefix(err.Error(), "align: ")
-		without := opts
-		without.Snapshot = nil
-		rep, err = plain.analyze(cmd.Context(), db, without)
+	opts := c.options()
+	if err := c.readSnapshots(cmd.Context(), path, &opts); err != nil {
+		return err
 	}
+	for i := range opts.Snapshots {
+		opts.Snapshots[i].Optional = true
+	}
+	rep, err := c.align(cmd.Context(), db, opts)
 	if err != nil {
 		return err
 	}
@@ -69,9 +66,10 @@ func (c *common) info(cmd *cobra.Command, path, format string) error {
 		return err
 	}
 	held.Size = fileSize(db.given)
-	if opts.Snapshot != nil {
-		held.Snapshot = inventory.OfSnapshot(opts.Snapshot, rep)
-		held.Snapshot.File, held.Snapshot.Size, held.Snapshot.Trouble = c.snapshot, fileSize(c.snapshot), trouble
+	files, _ := c.snapshotFiles(path)
+	held.AddSnapshots(opts.Snapshots, rep)
+	for i, file := range distinct(files) {
+		held.Snapshots[i].Size = fileSize(file)
 	}
 	if format == "json" {
 		return summary.WriteInfoJSON(c.s.out, held)

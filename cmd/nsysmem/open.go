@@ -70,14 +70,19 @@ func isReport(path string) bool {
 	return begins(path, isSQLite)
 }
 
-// analyze aligns a report and keeps the tracks asked for.
+// analyze aligns a report with its snapshots and keeps the tracks asked for.
 func (c *common) analyze(ctx context.Context, db *opened, opts align.Options) (*findings.Report, error) {
 	if err := c.pattern(); err != nil {
 		return nil, err
 	}
-	if err := c.readSnapshot(ctx, &opts); err != nil {
+	if err := c.readSnapshots(ctx, db.given, &opts); err != nil {
 		return nil, err
 	}
+	return c.align(ctx, db, opts)
+}
+
+// align is analyze for snapshots that were read.
+func (c *common) align(ctx context.Context, db *opened, opts align.Options) (*findings.Report, error) {
 	p := newProgress(c, db.given)
 	opts.Progress = p.report
 	aligned, err := align.Analyze(ctx, db.DB, opts)
@@ -117,36 +122,6 @@ func (c *common) keep(rep *findings.Report, given string) error {
 		}
 	}
 	return lacking("%q: no range matches --iteration %q: nsysmem info lists the ranges", given, c.iteration)
-}
-
-// readSnapshot reads the file of --snapshot. Nothing in it is run: see torchmem.
-func (c *common) readSnapshot(ctx context.Context, opts *align.Options) error {
-	if c.snapshot == "" {
-		return nil
-	}
-	if isFolder(c.snapshot) {
-		return fmt.Errorf("snapshot %q: it is a folder: name the file in it", c.snapshot)
-	}
-	// A file may be a pipe that nobody writes to: whoever waits for it can go.
-	type result struct {
-		snap *torchmem.Snapshot
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		snap, err := openSnapshot(c.snapshot)
-		done <- result{snap, err}
-	}()
-	select {
-	case r := <-done:
-		if r.err != nil {
-			return fmt.Errorf("snapshot %q: %w", c.snapshot, r.err)
-		}
-		opts.Snapshot, opts.SnapshotName = r.snap, c.snapshot
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // openSnapshot reads a snapshot. What is a report in its place is told to be one: both files lie side by side, and their

@@ -32,7 +32,7 @@ func newPlot(s *streams) *cobra.Command {
 and the peak; a bar for each iteration from its start to its end level with a whisker to its peak; and one steady
 iteration enlarged: one that keeps what most do and needs the median. The ending of the output chooses PNG, SVG or PDF.
 
-Where the tensors are known, from PyTorch's memory snapshot of the run (--snapshot) or because the program ran without a
+Where the tensors are known, from PyTorch's memory snapshot of the run (--snapshot, or beside the report) or because the program ran without a
 caching allocator, the level is stacked from them by category: parameter, weight copy, optimizer state, gradient,
 activation, input, communication, workspace, graph pool, autograd detail, temporary, unknown. --view segments is a map of
 the allocator's segments and blocks at one moment.
@@ -45,7 +45,7 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
   nsysmem plot run.sqlite --iterations 3-8 --size 1920x1080 --dpi 120`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.parse(c.snapshot); err != nil {
+			if err := f.parse(); err != nil {
 				return err
 			}
 			return c.each(cmd.Context(), args, func(path string) error { return c.plot(cmd.Context(), path, f, len(args) > 1) })
@@ -55,7 +55,7 @@ The report must have memory events (nsys profile --cuda-memory-usage=true).`,
 	g := cmd.Flags()
 	g.StringVarP(&f.out.path, "output", "o", "", "`file` (.png, .svg or .pdf), a folder, or - for stdout (PNG); default: the report's name in the working directory")
 	g.BoolVar(&f.out.force, "force", false, "replace files that exist")
-	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady, all, or segments: a map of the memory that PyTorch's allocator holds (with --snapshot)")
+	g.StringVar(&f.view, "view", "all", "`VIEW`: timeline, iterations, steady, all, or segments: a map of the memory that PyTorch's allocator holds (with a snapshot)")
 	g.StringVar(&f.at, "at", "", "`MOMENT` of --view segments: peak (of what tensors hold), reserved (its peak), oom (the first request that failed), or a time such as 12.5s; default peak")
 	g.StringVar(&f.stack, "stack", "", "`WHAT` the levels are made of: the tensors by category, by phase of birth, the driver's memory by kind, or none; default: category where a snapshot or the driver tells the tensors")
 	complete(cmd, "view", views...)
@@ -78,13 +78,13 @@ var (
 )
 
 // parse checks the flags and reads them into the options of the picture.
-func (f *plotFlags) parse(snapshot string) (err error) {
+func (f *plotFlags) parse() (err error) {
 	o := &f.picture
 	o.View, o.Stack = f.view, f.stack
 	if err := oneOf("view", f.view, views); err != nil {
 		return err
 	}
-	if err := f.parseAt(snapshot); err != nil {
+	if err := f.parseAt(); err != nil {
 		return err
 	}
 	if f.stack != "" {
@@ -117,16 +117,13 @@ func (f *plotFlags) parse(snapshot string) (err error) {
 }
 
 // parseAt reads --at and checks what goes with the view of segments.
-func (f *plotFlags) parseAt(snapshot string) (err error) {
+func (f *plotFlags) parseAt() (err error) {
 	o := &f.picture
 	if f.view != "segments" {
 		if f.at != "" {
 			return usage("--at: it goes with --view segments; for the timeline say --from and --to")
 		}
 		return nil
-	}
-	if snapshot == "" {
-		return usage("--view segments: a report does not tell the blocks of PyTorch's allocator: give its memory snapshot with --snapshot")
 	}
 	if o.At = f.at; f.at != "" && !slices.Contains(places, f.at) {
 		o.At = "time"
@@ -146,6 +143,9 @@ func (f *plotFlags) parseAt(snapshot string) (err error) {
 // plot draws the pictures of a report, one for each track that has something to show. Their names are told before the first
 // is drawn, so that a file which is in the way costs no work and leaves no half of a set.
 func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bool) error {
+	if f.view == "segments" && !c.hasSnapshots(path) {
+		return usage("--view segments: a report does not tell the blocks of PyTorch's allocator: give its memory snapshot with --snapshot; none lies beside %q", path)
+	}
 	db, err := c.open(ctx, path)
 	if err != nil {
 		return err
@@ -158,12 +158,8 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 	if err != nil {
 		return err
 	}
-	switch c := &rep.Collected; {
-	case c.Memory:
-	case c.Launches > 0:
-		return lacking("plot %q: memory events were not collected: %s", path, findings.NoGPU(c))
-	default:
-		return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
+	if err := hasMemory(rep, path); err != nil {
+		return err
 	}
 	if len(rep.Tracks) == 0 {
 		c.warn(path, rep.Warnings) // they tell of events that make no sense
@@ -182,6 +178,17 @@ func (c *common) plot(ctx context.Context, path string, f *plotFlags, several bo
 		}
 	}
 	return nil
+}
+
+// hasMemory gives up on a report without memory events.
+func hasMemory(rep *findings.Report, path string) error {
+	switch c := &rep.Collected; {
+	case c.Memory:
+		return nil
+	case c.Launches > 0:
+		return lacking("plot %q: memory events were not collected: %s", path, findings.NoGPU(c))
+	}
+	return lacking("plot %q: memory events were not collected: record with nsys profile -t cuda,nvtx --cuda-memory-usage=true", path)
 }
 
 // names are the files of the pictures of a report's tracks, all of which may be written.

@@ -111,7 +111,8 @@ func TestPlotRefuses(t *testing.T) {
 		says string
 	}{
 		{[]string{plainReport, "--stack", "phases"}, exitUsage, "category, phase, kind or none"},
-		{[]string{cnnReport, "--stack", "category"}, exitLacking, "--snapshot"},
+		{[]string{cnnReport, "--snapshot", "none", "--stack", "category"}, exitLacking, "--snapshot"},
+		{[]string{cnnReport, "--snapshot", "none", "--view", "segments"}, exitUsage, "none lies beside"},
 		{[]string{plainReport, "--view", "segments"}, exitUsage, "--snapshot"},
 		{[]string{plainReport, "--view", "blocks"}, exitUsage, "all or segments"},
 		{[]string{plainReport, "--at", "peak"}, exitUsage, "--view segments"},
@@ -142,7 +143,7 @@ func TestPlotRefuses(t *testing.T) {
 func TestInfoCountsTheReport(t *testing.T) {
 	t.Parallel()
 	events := regexp.MustCompile(`"memory_events":\d+`)
-	_, plain, _ := command(t, "info", cnnReport, "-q", "-f", "json")
+	_, plain, _ := command(t, "info", cnnReport, "--snapshot", "none", "-q", "-f", "json")
 	code, with, errs := command(t, "info", cnnReport, "--snapshot", cnnSnapshot, "-q", "-f", "json")
 	want := events.FindString(plain)
 	if code != exitDone || want == "" || events.FindString(with) != want {

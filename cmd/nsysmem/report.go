@@ -24,29 +24,31 @@ the phase in which it was made and freed, what was live at the peak and at the e
 phase, failed allocations and warnings; where call chains were recorded, the library and the function behind each
 allocation. Cells hold exact values; what was not collected is empty, never 0.
 
-With --snapshot, a PyTorch memory snapshot of the same run, there are also the levels allocated, reserved and traced of
-each iteration and phase, every tensor block, categories (beside theory with --params), who holds memory at the peak
+With PyTorch's memory snapshots of the same run, those of --snapshot or those beside the report, there are also the
+levels allocated, reserved and traced of each iteration and phase, every tensor block, categories (beside theory with --params), who holds memory at the peak
 and at failed requests, memory outside PyTorch, and the cache's fragmentation.`,
 		Example: `  nsysmem report run.sqlite                        # writes run.xlsx
   nsysmem report run.sqlite --snapshot s.pickle --params 124439808 --optimizer adamw
   nsysmem report run.sqlite -o review.xlsx --force
-  nsysmem report run.sqlite --snapshot run.snapshot.pickle --whatif
+  nsysmem report run.sqlite --whatif               # with run.snapshot.pickle beside it
   nsysmem report rank0.sqlite rank1.sqlite -o workbooks/`,
 		Args: reports,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out.path != "" && out.path != "-" && !isFolder(out.path) && strings.ToLower(filepath.Ext(out.path)) != ".xlsx" {
 				return usage("-o %q: the name must end in .xlsx", out.path)
 			}
-			if whatIf && c.snapshot == "" {
-				return usage("--whatif needs --snapshot: the requests that are served again are in it")
-			}
-			return c.each(cmd.Context(), args, func(path string) error { return c.workbook(cmd.Context(), path, out, len(args) > 1, whatIf) })
+			return c.each(cmd.Context(), args, func(path string) error {
+				if whatIf && !c.hasSnapshots(path) {
+					return usage("--whatif needs --snapshot, as none lies beside %q: the requests that are served again are in it", path)
+				}
+				return c.workbook(cmd.Context(), path, out, len(args) > 1, whatIf)
+			})
 		},
 	}
 	c.flags(cmd)
 	cmd.Flags().StringVarP(&out.path, "output", "o", "", "`file` (.xlsx), a folder, or - for stdout; default: the report's name in the working directory")
 	cmd.Flags().BoolVar(&out.force, "force", false, "replace files that exist")
-	cmd.Flags().BoolVar(&whatIf, "whatif", false, "with --snapshot: add sheets of what other allocator settings would have reserved")
+	cmd.Flags().BoolVar(&whatIf, "whatif", false, "with a snapshot: add sheets of what other allocator settings would have reserved, for each process and device that has one")
 	return cmd
 }
 

@@ -24,7 +24,8 @@ type streams struct {
 // common are the flags that every command on reports has.
 type common struct {
 	s         *streams
-	snapshot  string
+	snapshots []string // files, or noSnapshot alone; empty for those beside the report
+	beside    *neighbours
 	params    int64
 	dtype     string
 	optimizer string
@@ -96,7 +97,8 @@ func (c *common) flags(cmd *cobra.Command) {
 	f.StringVar(&c.domain, "domain", "", "look for iterations in this NVTX `domain` only (\":\" is the default domain)")
 	f.StringVar(&c.threads, "threads", "through", "`MODE`: through gives work of a thread without an open range of the program's own (PyTorch's backward) to the range open on the iterations' thread, with a framework's or library's own range as detail; any does so only where no range at all is open; same never does, as NVIDIA's own scripts")
 	f.StringVar(&c.infer, "infer", "auto", "`MODE`: infer iterations and phases from the GPU work, auto where there are no ranges for them, always also to compare with the ranges, or off")
-	f.StringVar(&c.snapshot, "snapshot", "", "PyTorch memory snapshot of the same run, a `file` that torch.cuda.memory._dump_snapshot wrote")
+	c.beside = &neighbours{}
+	f.StringArrayVar(&c.snapshots, "snapshot", nil, "PyTorch memory snapshot of the same run, a `file` that torch.cuda.memory._dump_snapshot wrote; several times for several ranks, each finds its process; none: without; default: RUN.snapshot.pickle or RUN.pickle, of ranks RUN.rankN.snapshot.pickle, beside the report RUN.sqlite")
 	f.Int64Var(&c.params, "params", 0, "`number` of the model's parameters, to put theory beside measurement")
 	f.StringVar(&c.dtype, "dtype", "float32", "`TYPE` of the parameters, for --params: float64, float32, float16, bfloat16 or float8")
 	f.StringVar(&c.optimizer, "optimizer", "adamw", "`NAME` of the optimizer, for --params: sgd, sgd-momentum, adam, adamw or none")
@@ -109,6 +111,9 @@ func (c *common) flags(cmd *cobra.Command) {
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		c.hasDevice = cmd.Flags().Changed("device")
 		if err := oneOf("threads", c.threads, threadModes); err != nil {
+			return err
+		}
+		if err := c.checkSnapshots(); err != nil {
 			return err
 		}
 		if c.params < 0 {
@@ -168,8 +173,8 @@ func reports(cmd *cobra.Command, args []string) error {
 		return usage("no report given: see %s --help", cmd.CommandPath())
 	}
 	// Only info may be asked which of several reports a snapshot belongs to.
-	if s, err := cmd.Flags().GetString("snapshot"); err == nil && s != "" && len(args) > 1 && cmd.Name() != "info" {
-		return usage("--snapshot %q with %d reports: a snapshot is of one report: give that one", s, len(args))
+	if s, err := cmd.Flags().GetStringArray("snapshot"); err == nil && len(args) > 1 && len(s) > 0 && s[0] != "" && s[0] != noSnapshot && cmd.Name() != "info" {
+		return usage("--snapshot %q with %d reports: a snapshot is of one report: give that one", s[0], len(args))
 	}
 	return nil
 }

@@ -9,6 +9,19 @@ import (
 	"time"
 )
 
+// TestSnapshotPipeBeside: a pipe that lies beside a report is not waited for.
+func TestSnapshotPipeBeside(t *testing.T) {
+	t.Parallel()
+	path := sample(t, "cpp_mem")
+	if err := syscall.Mkfifo(filepath.Join(filepath.Dir(path), "run.pickle"), 0o600); err != nil {
+		t.Skip(err)
+	}
+	code, out, errs := command(t, "summary", path)
+	if code != exitDone || errs != "" || !strings.Contains(out, "[snapshot_left_out]") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
 // TestSnapshotPipe interrupts commands that wait for a snapshot from a pipe that nobody writes to.
 func TestSnapshotPipe(t *testing.T) {
 	t.Parallel()

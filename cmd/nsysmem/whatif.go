@@ -39,6 +39,9 @@ func newWhatIf(s *streams) *cobra.Command {
 settings of PYTORCH_CUDA_ALLOC_CONF, and says for each what it would have reserved, on which card it would run, and
 where it would stop on a card of a given size. The setting of the recorded run and the defaults are always compared.
 
+It takes one snapshot; nsysmem report --whatif compares settings for each process of a report with several. Of a snapshot with
+several devices it takes the one that reserved most, or that of --device.
+
 With the report of the same run (--report), iterations and phases name the places, and memory that others than PyTorch
 took is added.
 
@@ -186,14 +189,13 @@ func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlag
 	if c.hasDevice {
 		o.Device = c.device
 	}
-	c.snapshot = path
+	snaps, err := readSnapshots(ctx, []string{path}, false)
+	if err != nil {
+		return nil, nil, err
+	}
 	var rep *findings.Report
 	if f.report == "" {
-		var opts align.Options
-		if err := c.readSnapshot(ctx, &opts); err != nil {
-			return nil, nil, err
-		}
-		o.Snapshot = opts.Snapshot
+		o.Snapshot = snaps[0].Data
 	} else {
 		db, err := c.open(ctx, f.report)
 		if err != nil {
@@ -201,8 +203,11 @@ func (c *common) compareSettings(ctx context.Context, path string, f *whatIfFlag
 		}
 		defer db.Close()
 		opts := c.options()
-		opts.Spans = true
-		if rep, err = c.analyze(ctx, db, opts); err != nil {
+		opts.Spans, opts.Snapshots = true, snaps
+		if err := c.pattern(); err != nil {
+			return nil, nil, err
+		}
+		if rep, err = c.align(ctx, db, opts); err != nil {
 			return nil, nil, err
 		}
 		o.Track = joinedTrack(rep)
@@ -233,7 +238,8 @@ func joinedTrack(rep *findings.Report) *align.Track {
 	return out
 }
 
-// sweepTracks compares settings for each track that the snapshot was joined with, at the size of its card.
+// sweepTracks compares settings for each track that a snapshot was joined with, at the size of its card. Where there is none
+// it says so: the settings were asked for.
 func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Report) ([]*whatif.Comparison, error) {
 	var out []*whatif.Comparison
 	p := newProgress(c, path)
@@ -242,12 +248,16 @@ func (c *common) sweepTracks(ctx context.Context, path string, rep *findings.Rep
 		if t.Tensors == nil || t.Tensors.Replay == nil {
 			continue
 		}
-		w, err := whatif.Compare(ctx, whatif.Options{Snapshot: t.Tensors.Replay.Snapshot(), Name: c.snapshot, Track: t, Sweep: true, Capacity: t.DeviceTotal,
+		w, err := whatif.Compare(ctx, whatif.Options{Snapshot: t.Tensors.Replay.Snapshot(), Name: t.Tensors.File, Track: t, Sweep: true, Capacity: t.DeviceTotal,
 			Progress: func(done, total int) { p.report("settings", int64(done), int64(total)) }})
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, w)
+	}
+	if len(out) == 0 {
+		c.warn(path, rep.Warnings)
+		return nil, lacking("report %q: --whatif: no snapshot goes with a process and device of it", path)
 	}
 	return out, nil
 }

@@ -26,8 +26,8 @@ type Report struct {
 	Devices    []tables.Device      // of the machine
 	Iterations []Iterations         // one for each track
 	Families   []align.Family
-	Snapshot   *Snapshot // nil where none was given
-	Notes      []string  // such as how well inferred phases agree with annotated ones
+	Snapshots  []Snapshot
+	Notes      []string // such as how well inferred phases agree with annotated ones
 	Findings   []findings.Finding
 	Warnings   []findings.Warning // those of the profiler itself too
 }
@@ -45,7 +45,7 @@ type Iterations struct {
 	align.IterationsFrom
 }
 
-// Of gathers what an open report holds. Size and Snapshot are left to the caller. The error is that of reading the list of
+// Of gathers what an open report holds. Size and Snapshots are left to the caller. The error is that of reading the list of
 // tables.
 func Of(db *nsysdb.DB, rep *findings.Report) (*Report, error) {
 	meta := db.Meta()

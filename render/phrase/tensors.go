@@ -1,10 +1,12 @@
 package phrase
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"nsysmem/align"
+	"nsysmem/align/findings"
 	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
@@ -16,7 +18,29 @@ func Tensors(ten *tensor.Memory) string {
 		return n + " blocks that the driver handed out one by one: the program runs without a caching allocator " +
 			"of its own, so that the device level is its tensors, with libraries' workspaces among them"
 	}
-	return n + " blocks from PyTorch's memory snapshot"
+	return n + " blocks from PyTorch's memory snapshot" + named(ten.File)
+}
+
+// named puts a name behind what it is of; empty where there is none.
+func named(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " " + name
+}
+
+// Snapshots says which memory snapshots are used, each with its process and device; empty without one.
+func Snapshots(rep *findings.Report) string {
+	var of []string
+	for _, t := range rep.Tracks {
+		if ten := t.Tensors; ten != nil && ten.From == tensor.BySnapshot {
+			of = append(of, fmt.Sprintf("process %d device %d from%s", t.PID, t.Device, named(cmp.Or(ten.File, "a snapshot"))))
+		}
+	}
+	if len(of) == 0 {
+		return ""
+	}
+	return "tensors of " + wording.And(of)
 }
 
 // Unknown says what the category unknown is; empty where no block is of it.

@@ -36,9 +36,11 @@ func record(t testing.TB, name string, o align.Options) recorded {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if o.Snapshot, err = torchmem.Read(f, torchmem.Options{}); err != nil {
+	snap, err := torchmem.Read(f, torchmem.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	o.Snapshots = []align.Snapshot{{Name: filepath.Base(f.Name()), Data: snap}}
 	db, err := nsysdb.Open(base + ".sqlite")
 	if err != nil {
 		t.Fatal(err)

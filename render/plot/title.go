@@ -31,14 +31,25 @@ func (s *scene) subtitle() string {
 	}
 	text += s.among()
 	if s.memory != nil {
-		text += " · from PyTorch's memory snapshot; equal lengths are equal bytes within a pool"
+		text += " · from " + s.snapshot() + "; equal lengths are equal bytes within a pool"
 	} else {
 		text += " · allocations traced: what the program allocated, without the CUDA context and other processes"
+		if s.track.HasTensorLevels() {
+			text += " · tensors from " + s.snapshot()
+		}
 	}
 	if s.view.o.Title != "" {
 		text = baseName(s.rep.Source.Path) + " · " + text
 	}
 	return clean(text)
+}
+
+// snapshot names the memory snapshot that tells of tensors.
+func (s *scene) snapshot() string {
+	if f := s.track.Tensors.File; f != "" {
+		return f
+	}
+	return "PyTorch's memory snapshot"
 }
 
 // among says which of a report's processes, or of a process's devices, this is; empty where there is one.

@@ -33,7 +33,7 @@ func growWhatIf(t testing.TB, report bool, o whatif.Options) *whatif.Comparison 
 			t.Fatal(err)
 		}
 		defer db.Close()
-		rep, err := align.Analyze(context.Background(), db, align.Options{Snapshot: o.Snapshot, Spans: true})
+		rep, err := align.Analyze(context.Background(), db, align.Options{Snapshots: []align.Snapshot{{Data: o.Snapshot}}, Spans: true})
 		if err != nil {
 			t.Fatal(err)
 		}

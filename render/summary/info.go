@@ -36,8 +36,8 @@ func WriteInfo(w io.Writer, info *inventory.Report, width int, color bool) error
 	p.processes(info)
 	p.devices(info)
 	p.families(info)
-	if info.Snapshot != nil {
-		p.snapshot(info.Snapshot)
+	for i := range info.Snapshots {
+		p.snapshot(&info.Snapshots[i])
 	}
 	for _, n := range info.Notes {
 		p.blank()
@@ -144,7 +144,7 @@ func WriteInfoJSON(w io.Writer, info *inventory.Report) error {
 	e.raw(",\n\"tables\":")
 	objects(e, "\n ", tables.ExportTables.Columns(tables.JSON), info.Tables)
 	e.raw(",\n")
-	e.snapshot(info.Snapshot)
+	e.snapshots(info.Snapshots)
 	e.remarks(info.Findings, info.Warnings)
 	e.raw("}\n")
 	return e.close()

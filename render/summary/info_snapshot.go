@@ -16,11 +16,15 @@ func (p *printer) snapshot(s *inventory.Snapshot) {
 		size = ", " + wording.Bytes(s.Size)
 	}
 	p.para("  ", s.File+size)
-	p.para("  allocator settings: ", s.Settings)
+	if s.Settings != "" {
+		p.para("  allocator settings: ", s.Settings)
+	}
 	if s.Annotations > 0 {
 		p.para("  ", wording.Count(s.Annotations)+" marks that PyTorch left itself, such as optimizer steps")
 	}
-	p.table(laidOut(tables.SnapshotDevices.Columns(tables.Terminal), s.Devices), nil)
+	if len(s.Devices) > 0 {
+		p.table(laidOut(tables.SnapshotDevices.Columns(tables.Terminal), s.Devices), nil)
+	}
 	for i := range s.Devices {
 		d := &s.Devices[i]
 		who := fmt.Sprintf("  device %d: ", d.Device)
@@ -35,17 +39,27 @@ func (p *printer) snapshot(s *inventory.Snapshot) {
 		}
 	}
 	if s.Trouble != "" {
-		p.para("  "+p.paint(red, "! "), "it does not go with this report: "+s.Trouble)
+		p.para("  "+p.paint(red, "! "), "left out: "+s.Trouble)
 	}
 }
 
-// snapshot writes the member "snapshot"; none where no snapshot was given.
-func (e *encoder) snapshot(s *inventory.Snapshot) {
-	if s == nil {
+// snapshots writes the member "snapshots" and, for programs that know of one alone, the first of them as "snapshot"; neither
+// where there is none.
+func (e *encoder) snapshots(list []inventory.Snapshot) {
+	if len(list) == 0 {
 		return
 	}
 	e.html = true
-	e.raw("\"snapshot\":{")
+	e.raw("\"snapshot\":")
+	e.snapshot(&list[0])
+	e.raw(",\n\"snapshots\":")
+	e.array("\n ", len(list), func(i int) { e.snapshot(&list[i]) })
+	e.raw(",\n")
+	e.html = false
+}
+
+func (e *encoder) snapshot(s *inventory.Snapshot) {
+	e.raw("{")
 	e.textField("file", s.File)
 	e.intFieldOrNull("file_bytes", s.Size)
 	e.textFieldOrNull("allocator_conf", s.Settings)
@@ -68,6 +82,5 @@ func (e *encoder) snapshot(s *inventory.Snapshot) {
 		e.raw("}")
 	})
 	e.textFieldOrNull("trouble", s.Trouble)
-	e.raw("},\n")
-	e.html = false
+	e.raw("}")
 }

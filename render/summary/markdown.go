@@ -24,6 +24,9 @@ func WriteMarkdown(w io.Writer, rep *findings.Report) error {
 	} else {
 		m.line(wording.Markdown(wording.Duration(s.Duration()) + " recorded."))
 	}
+	if s := phrase.Snapshots(rep); s != "" {
+		m.para(wording.Markdown(wording.Capital(s)) + ".")
+	}
 	for _, g := range phrase.Missing(rep.Collected) {
 		m.para("**Not collected: " + wording.Markdown(g.What) + ".** " + wording.Markdown(g.Cost+"; "+g.How) + ".")
 	}

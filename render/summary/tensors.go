@@ -56,6 +56,7 @@ func (e *encoder) snapshotOf(t *align.Track) {
 	ten := t.Tensors
 	e.raw("{")
 	e.textField("from", string(ten.From))
+	e.textFieldOrNull("file", ten.File)
 	e.textFieldOrNull("allocator_conf", ten.Conf)
 	e.key("clock")
 	if c := ten.Clock; c != nil {

@@ -241,10 +241,10 @@ func parsed(t *testing.T, s string) int64 {
 
 func TestSnapshotInfo(t *testing.T) {
 	info := sampleInfo()
-	info.Snapshot = &inventory.Snapshot{File: "s.pickle", Size: 5 << 20, Settings: "expandable_segments:True", Annotations: 12, Devices: []tables.SnapshotDevice{
+	info.Snapshots = []inventory.Snapshot{{File: "s.pickle", Size: 5 << 20, Settings: "expandable_segments:True", Annotations: 12, Devices: []tables.SnapshotDevice{
 		{Device: 0, Entries: 23_600, From: 5_000, To: 7_000_005_000, Blocks: 7_960, Segments: 29, Reserved: 656 << 20, Allocated: 300 << 20, Peak: 608 << 20,
 			Match: &tables.SnapshotMatch{PID: 734, Device: 0, Clock: "19 of 19"}},
-		{Device: 1, Cut: true, Trouble: "torchmem: a trace of 3 entries is too long"}}, Trouble: "it is of another run"}
+		{Device: 1, Cut: true, Trouble: "torchmem: a trace of 3 entries is too long"}}, Trouble: "it is of another run"}}
 	for _, width := range []int{60, 120} {
 		var b bytes.Buffer
 		if err := WriteInfo(&b, info, width, false); err != nil {

@@ -30,6 +30,9 @@ const besideHead = "Inferred phases beside the annotated ones (medians over the 
 func WriteText(w io.Writer, rep *findings.Report, width int, color bool) error {
 	p := newPrinter(w, width, color)
 	p.source(&rep.Source)
+	if s := phrase.Snapshots(rep); s != "" {
+		p.para("  ", s)
+	}
 	for _, g := range phrase.Missing(rep.Collected) {
 		p.para(p.paint(yellow, "not collected: "), g.What+": "+g.Cost+"; "+g.How)
 	}

@@ -64,9 +64,9 @@ func run(n int, own bool, args []string) error {
 	programs := []*program{
 		{name: "bare scan by sqlite3", args: []string{"sqlite3", "-readonly", report, bareScan}},
 		{name: "nsysmem --version", args: []string{bin, "--version"}},
-		{name: "nsysmem summary", args: []string{bin, "summary", "--quiet", "--format", "json", report}},
-		{name: "nsysmem plot", args: []string{bin, "plot", "--quiet", "--force", "-o", filepath.Join(dir, "out.png"), report}},
-		{name: "nsysmem report", args: []string{bin, "report", "--quiet", "--force", "-o", filepath.Join(dir, "out.xlsx"), report}},
+		{name: "nsysmem summary", args: []string{bin, "summary", "--snapshot", "none", "--quiet", "--format", "json", report}},
+		{name: "nsysmem plot", args: []string{bin, "plot", "--snapshot", "none", "--quiet", "--force", "-o", filepath.Join(dir, "out.png"), report}},
+		{name: "nsysmem report", args: []string{bin, "report", "--snapshot", "none", "--quiet", "--force", "-o", filepath.Join(dir, "out.xlsx"), report}},
 	}
 	if _, err := exec.LookPath("sqlite3"); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: no sqlite3 command line at hand: nothing to compare with")

@@ -3,6 +3,7 @@ package sample
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,6 +74,6 @@ func analyzeRun(t testing.TB, base string, params int64) *findings.Report {
 	if len(snap.Devices()) != 1 {
 		return nil
 	}
-	return analyze(t, base+".sqlite", align.Options{Blocks: true, Kernels: true, Snapshot: snap, Params: params,
+	return analyze(t, base+".sqlite", align.Options{Blocks: true, Kernels: true, Snapshots: []align.Snapshot{{Name: filepath.Base(f.Name()), Data: snap}}, Params: params,
 		DType: "float32", Optimizer: "adamw"})
 }

@@ -40,7 +40,7 @@ func Tensors(rep *findings.Report) {
 		t.Levels = append(t.Levels, l)
 	}
 	at := t.Iterations[1].Start
-	ten := &tensor.Memory{From: "snapshot", Conf: "max_split_size_mb:128", Clock: &tensor.Clock{Offset: 1_234, Spread: 21_000, Matched: 18, Segments: 19}}
+	ten := &tensor.Memory{From: "snapshot", File: "run.snapshot.pickle", Conf: "max_split_size_mb:128", Clock: &tensor.Clock{Offset: 1_234, Spread: 21_000, Matched: 18, Segments: 19}}
 	ten.Blocks = []tensor.Block{
 		{Start: align.Never, End: align.Never, Address: 0x7f00_0000_0000, Bytes: 863_176, Counted: 863_232, Category: "parameter", Rule: "module", Iteration: -1, EndIteration: -1, Lifetime: len(t.Iterations), Frame: "train.py:7 <module>"},
 		{Start: at + 2*ms, End: at + 70*ms, Address: 0x7f00_4000_0000, Bytes: 200*mib - 3, Counted: 200 * mib, Stream: 7, Category: "activation", Rule: "saved", Iteration: 1, Phase: "forward", EndIteration: 1, EndPhase: "backward", Frame: "model.py:40 forward"},
