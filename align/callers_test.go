@@ -137,8 +137,8 @@ func TestRealChains(t *testing.T) {
 		sum += l.Live
 	}
 	for i := range tr.Iterations { // nothing of it comes after the first
-		if _, outside, ok := tr.Iterations[i].Gaps(); !ok || outside != sum {
-			t.Errorf("iteration %d: %d by library, %d as the levels leave it", i, sum, outside)
+		if g, ok := tr.Iterations[i].Gaps(); !ok || g.Outside != sum {
+			t.Errorf("iteration %d: %d by library, %d as the levels leave it", i, sum, g.Outside)
 		}
 	}
 }

@@ -34,9 +34,21 @@ func (w *drawnWindow) tensors(m *tensor.Memory) {
 	alloc, resv := m.Replay.StartAllocated, m.Replay.StartReserved
 	w.step(LevelAllocated, Never, alloc)
 	w.step(LevelReserved, Never, resv)
+	private, held := m.Replay.PrivateFree(), alloc
+	if len(private) > 0 {
+		held += private[0].Free
+		w.step(LevelHeld, Never, held)
+	}
 	for i := range m.Replay.Steps {
 		s := &m.Replay.Steps[i]
 		at := m.ReportTime(s.Time)
+		for len(private) > 1 && private[1].Event <= s.Event {
+			private = private[1:]
+		}
+		if len(private) > 0 && s.Allocated+private[0].Free != held {
+			w.step(LevelHeld, at, s.Allocated+private[0].Free-held)
+			held = s.Allocated + private[0].Free
+		}
 		if s.Allocated != alloc {
 			w.step(LevelAllocated, at, s.Allocated-alloc)
 			alloc = s.Allocated
@@ -80,6 +92,10 @@ func newDrawing(rep *Report, windows []Window) *drawing {
 		}
 		t := rep.Tracks[i]
 		for _, l := range t.Levels {
+			if l.Kind == LevelGraphs {
+				w.begin(LevelHeld, 0)
+				continue
+			}
 			w.begin(l.Kind, l.Baseline)
 		}
 		if t.Pool != nil {

@@ -12,6 +12,7 @@ type joinedDevice struct {
 	of                  *Snapshot
 	match               *tensor.Match
 	allocated, reserved *levelSweep
+	graphs              *levelSweep // nil where there is no private pool
 }
 
 // A joined is the devices of snapshots, by the track that each belongs to.
@@ -52,7 +53,7 @@ func tensorTime(src *source, memory, program stretch) tensor.ReportTime {
 	return out
 }
 
-// sweepSnapshot makes the levels allocated and reserved of the device of a snapshot.
+// sweepSnapshot makes the levels allocated and reserved of the device of a snapshot, and that of its private pools.
 func sweepSnapshot(of *laid, tl *timeline, r *rows, time tensor.ReportTime) *joinedDevice {
 	m := of.match
 	shift := time.UTC + m.Clock.Offset
@@ -61,7 +62,8 @@ func sweepSnapshot(of *laid, tl *timeline, r *rows, time tensor.ReportTime) *joi
 		l.begin(start)
 		return l
 	}
-	out := &joinedDevice{of.snapshot, m, level(LevelAllocated, m.Replay.StartAllocated), level(LevelReserved, m.Replay.StartReserved)}
+	out := &joinedDevice{of: of.snapshot, match: m,
+		allocated: level(LevelAllocated, m.Replay.StartAllocated), reserved: level(LevelReserved, m.Replay.StartReserved)}
 	for i := range m.Replay.Steps {
 		s := &m.Replay.Steps[i]
 		out.allocated.change(s.Time-shift, s.Allocated-out.allocated.level)
@@ -78,6 +80,16 @@ func sweepSnapshot(of *laid, tl *timeline, r *rows, time tensor.ReportTime) *joi
 	for i := range m.Replay.Segments {
 		s := &m.Replay.Segments[i]
 		out.reserved.attribute(tl, s.Birth, s.Death, s.Size, shift)
+	}
+	if free := m.Replay.PrivateFree(); len(free) > 0 {
+		out.graphs = level(LevelGraphs, free[0].Free)
+		for _, s := range free[1:] {
+			out.graphs.change(s.Time-shift, s.Free-out.graphs.level)
+		}
+		for _, p := range m.Replay.PrivateSegments() {
+			out.graphs.attribute(tl, p.Birth, torchmem.Never, p.Size, shift)
+		}
+		out.graphs.finish()
 	}
 	out.allocated.finish()
 	out.reserved.finish()
@@ -102,6 +114,9 @@ func (j *joined) levels(t *trackUse) map[LevelKind]*levelSweep {
 	}
 	out := maps.Clone(t.memory.levels)
 	out[LevelAllocated], out[LevelReserved] = d.allocated, d.reserved
+	if d.graphs != nil {
+		out[LevelGraphs] = d.graphs
+	}
 	return out
 }
 

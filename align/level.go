@@ -26,7 +26,7 @@ func levelKind(kind int64) LevelKind {
 }
 
 // levelKinds are the kinds in the order in which they are shown; those without a name come after them.
-var levelKinds = []LevelKind{LevelDevice, LevelAllocated, LevelReserved, LevelManaged, LevelPinned, LevelPageable, LevelUnknown}
+var levelKinds = []LevelKind{LevelDevice, LevelAllocated, LevelReserved, LevelGraphs, LevelManaged, LevelPinned, LevelPageable, LevelUnknown}
 
 // compareLevels puts levels in the order in which they are shown.
 func compareLevels(x, y LevelKind) int {

@@ -14,15 +14,24 @@ func (u *Use) Level(kind LevelKind) *MemoryUse {
 	return nil
 }
 
-// Gaps are, at the end of a row, the bytes in the allocator's cache that no tensor uses (reserved less allocated), and the
-// bytes on the device that the allocator does not hold (traced less reserved; static memory is in them). ok is false where
-// the row lacks a level.
-func (u *Use) Gaps() (unused, outside int64, ok bool) {
+// Gaps are what lies between the levels at the end of a row. Allocated and they add up to the device level.
+type Gaps struct {
+	Unused  int64 // bytes in the allocator's cache that no tensor uses and any may have
+	Graphs  int64 // bytes that lie free in private pools of CUDA graphs: only their replays use them
+	Outside int64 // bytes on the device that the allocator does not hold; static memory is in them
+}
+
+// Gaps are those of a row. ok is false where it lacks a level.
+func (u *Use) Gaps() (g Gaps, ok bool) {
 	a, r := u.Level(LevelAllocated), u.Level(LevelReserved)
 	if a == nil || r == nil {
-		return 0, 0, false
+		return Gaps{}, false
 	}
-	return r.End - a.End, u.Memory.End - r.End, true
+	if p := u.Level(LevelGraphs); p != nil {
+		g.Graphs = p.End
+	}
+	g.Unused, g.Outside = r.End-a.End-g.Graphs, u.Memory.End-r.End
+	return g, true
 }
 
 // IterationAt is the iteration at a place of the track; nil for -1 and whatever else is no place.

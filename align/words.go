@@ -6,20 +6,24 @@ type LevelKind string
 
 // The kinds. Levels of different kinds are never added up.
 const (
-	LevelDevice    LevelKind = "device"    // device, array and device-static memory
-	LevelAllocated LevelKind = "allocated" // of a snapshot: what tensors hold
-	LevelReserved  LevelKind = "reserved"  // of a snapshot: what the caching allocator holds
-	LevelManaged   LevelKind = "managed"   // managed and managed-static memory
+	LevelDevice    LevelKind = "device"      // device, array and device-static memory
+	LevelAllocated LevelKind = "allocated"   // of a snapshot: what tensors hold
+	LevelReserved  LevelKind = "reserved"    // of a snapshot: what the caching allocator holds
+	LevelGraphs    LevelKind = "graph pools" // of a snapshot: of reserved, what lies free in private pools, which CUDA graphs write to when they are replayed
+	LevelManaged   LevelKind = "managed"     // managed and managed-static memory
 	LevelPinned    LevelKind = "pinned"
 	LevelPageable  LevelKind = "pageable"
 	LevelUnknown   LevelKind = "unknown" // the export does not know either
 
 	LevelPoolSize LevelKind = "pool size" // of curves only: the size of the memory pools
 	LevelPoolUsed LevelKind = "pool used" // of curves only: their used part
+	LevelHeld     LevelKind = "held"      // of curves only, in place of LevelGraphs: that on top of LevelAllocated
 )
 
 // FromSnapshot says that a caching allocator's snapshot tells the level, not the driver's events.
-func (k LevelKind) FromSnapshot() bool { return k == LevelAllocated || k == LevelReserved }
+func (k LevelKind) FromSnapshot() bool {
+	return k == LevelAllocated || k == LevelReserved || k == LevelGraphs
+}
 
 // An Origin says how iterations were found.
 type Origin string

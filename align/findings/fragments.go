@@ -58,7 +58,9 @@ func fragmentsOf(t *align.Track) *Fragments {
 			e.worst = c
 		}
 	}
-	wasteful := e.ReservedPeak > 0 && wasteShare*(e.ReservedPeak-e.AllocatedPeak) >= e.ReservedPeak
+	// Private pools of CUDA graphs are no cache: other requests may not have their memory.
+	cache := e.ReservedPeak - e.AllocatedPeak - peakOf(t, align.LevelGraphs)
+	wasteful := e.ReservedPeak > 0 && wasteShare*cache >= e.ReservedPeak
 	if e.Failed == 0 && (e.Misfits == 0 || !wasteful) {
 		return nil
 	}

@@ -8,12 +8,13 @@ import (
 	"nsysmem/internal/wording"
 )
 
-// Parts says what a rise of the device level is made of: Need, Cache and Outside add up to it.
+// Parts says what a rise of the device level is made of: Need, Cache, Graphs and Outside add up to it.
 type Parts struct {
 	From    int64 `json:"allocated_peak_from_bytes"` // bytes; highest allocated level before the rise
 	To      int64 `json:"allocated_peak_to_bytes"`   // bytes; highest up to its end, not under From
 	Need    int64 `json:"need_bytes"`                // bytes that tensors need more at their peak
 	Cache   int64 `json:"cache_bytes"`               // bytes that the allocator took and tensors do not need; may be negative
+	Graphs  int64 `json:"graph_pools_bytes"`         // bytes that lie free in private pools of CUDA graphs; negative where some were given back
 	Outside int64 `json:"outside_bytes"`             // bytes taken outside PyTorch; negative where some were given back
 }
 
@@ -28,7 +29,8 @@ type split struct {
 //  1. Before the rise, tensors needed their highest peak in ranges and iterations before its first iteration.
 //  2. Up to its end they need the highest peak of its iterations. The difference is need, as far as the device level's
 //     rise has room for it: a trifle is no need.
-//  3. What the device level gains and reserved does not is taken outside PyTorch. The rest is cache.
+//  3. What the device level gains and reserved does not is taken outside PyTorch, what private pools gain is for CUDA
+//     graphs. The rest is cache.
 func partsOf(t *align.Track, r *rise) *split {
 	start, end := r.first.Level(align.LevelReserved), r.last.Level(align.LevelReserved)
 	first := r.first.Level(align.LevelAllocated)
@@ -54,11 +56,14 @@ func partsOf(t *align.Track, r *rise) *split {
 	}
 	p.To = max(p.To, p.From)
 	p.Outside = (r.last.Memory.End - end.End) - (r.first.Memory.Start - start.Start)
-	p.Need = max(0, min(p.To-p.From, r.grown-p.Outside))
+	if a, b := r.first.Level(align.LevelGraphs), r.last.Level(align.LevelGraphs); a != nil && b != nil {
+		p.Graphs = b.End - a.Start
+	}
+	p.Need = max(0, min(p.To-p.From, r.grown-p.Outside-p.Graphs))
 	if p.Need <= p.From/trifle {
 		p.Need = 0
 	}
-	p.Cache = r.grown - p.Outside - p.Need
+	p.Cache = r.grown - p.Outside - p.Graphs - p.Need
 	return p
 }
 
@@ -79,6 +84,9 @@ func (p *split) text(r *rise) string {
 	}
 	if p.Cache > 0 {
 		parts = append(parts, wording.Bytes(p.Cache)+" is cache that lies in pieces")
+	}
+	if tells(p.Graphs, r.grown) {
+		parts = append(parts, wording.Bytes(p.Graphs)+" lies in private pools of CUDA graphs")
 	}
 	if tells(p.Outside, r.grown) {
 		parts = append(parts, wording.Bytes(p.Outside)+" was taken outside PyTorch")

@@ -1,6 +1,11 @@
 package tensor
 
-import "nsysmem/torchmem"
+import (
+	"slices"
+	"sort"
+
+	"nsysmem/torchmem"
+)
 
 // A Cache is the allocator's cache at one time.
 type Cache struct {
@@ -10,7 +15,7 @@ type Cache struct {
 	Request     int64 // bytes asked for; 0 where unknown or none
 	Allocated   int64 // bytes
 	Reserved    int64 // bytes
-	Free        int64 // bytes in the cache
+	Free        int64 // bytes in the cache; what lies free in private pools of CUDA graphs is not among them
 	LargestFree int64 // bytes; largest free block that the request's stream and pool may use, else the largest of all
 	Stuck       int64 // bytes of Free in segments that hold live blocks
 	DeviceFree  int64 // bytes free on the card, of a failure; 0 where unknown
@@ -30,6 +35,10 @@ func (c *Cache) Misfit() bool {
 func (m *Memory) cache(tl Timeline, c *torchmem.Cache) Cache {
 	out := Cache{Time: m.ReportTime(c.Time), Request: c.Request, Allocated: c.Allocated, Reserved: c.Reserved,
 		Free: c.Free, LargestFree: c.LargestUsable, Stuck: c.Stuck, DeviceFree: c.DeviceFree}
+	if n := sort.Search(len(m.private), func(i int) bool { return m.private[i].Event >= c.Event }); n > 0 {
+		out.Free -= m.private[n-1].Free
+		out.LargestFree, out.Stuck = min(out.LargestFree, out.Free), min(out.Stuck, out.Free)
+	}
 	out.Iteration, out.Phase = tl.Where(out.Time)
 	return out
 }
@@ -40,13 +49,19 @@ func (m *Memory) cacheAt(tl Timeline, event int, reserved int64) *Cache {
 	if event >= 0 {
 		c.Time = m.ReportTime(m.Replay.Trace().At(event).Time)
 	}
+	pools := m.Replay.PrivateSegments()
 	for _, s := range m.Replay.StateAt(event) {
+		private := slices.ContainsFunc(pools, func(p torchmem.PrivateSegment) bool {
+			return int(p.Since) <= event && p.Addr-s.Addr < uint64(s.Size)
+		})
 		free, live := int64(0), false
 		for _, b := range s.Blocks {
 			switch b.State {
 			case torchmem.Inactive:
-				free += b.Size
-				c.LargestFree = max(c.LargestFree, b.Size)
+				if !private {
+					free += b.Size
+					c.LargestFree = max(c.LargestFree, b.Size)
+				}
 			case torchmem.Active:
 				c.Allocated += b.Size
 				live = true

@@ -29,6 +29,8 @@ type Memory struct {
 
 	Replay *torchmem.Replay // for maps of segments; nil without a snapshot
 	Shift  int64            // ns; snapshot time less Shift is report time
+
+	private []torchmem.PrivateStep // of Replay
 }
 
 // An Origin says what tells of tensors.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"nsysmem/align"
 	"nsysmem/align/tensor"
 	"nsysmem/internal/wording"
 )
@@ -78,4 +79,12 @@ func OutsideTakers(o *tensor.Outside) []tensor.Taker {
 		list = append(list, tensor.Taker{Call: staticTaker, Iteration: -1, Blocks: o.Blocks, Bytes: o.Static, Live: o.Static})
 	}
 	return list
+}
+
+// EndGaps says what the gaps between the levels at the end of an iteration or phase are.
+func EndGaps(t *align.Track) string {
+	if t.Level(align.LevelGraphs) == nil {
+		return "(gaps at the end of each: unused in the allocator's cache, reserved less allocated; outside of it, traced less reserved)"
+	}
+	return "(gaps at the end of each: unused in the allocator's cache, reserved less allocated and graph pools; graph pools, free in private pools of CUDA graphs, which their replays need; outside of the allocator, traced less reserved)"
 }

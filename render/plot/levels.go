@@ -49,6 +49,7 @@ var (
 // What lies between the levels.
 var (
 	cacheGap   = color.RGBA{0xEC, 0xEE, 0xF0, 0xFF} // held by the allocator, by no tensor
+	graphsGap  = color.RGBA{0xD9, 0xE4, 0xD3, 0xFF} // held for the replays of CUDA graphs, by no tensor
 	outsideGap = color.RGBA{0xF2, 0xDE, 0xD2, 0xFF} // handed out by the driver, not to the allocator
 )
 
@@ -64,6 +65,7 @@ const (
 type levels struct {
 	lines            []*stairs
 	device, reserved *stairs // of lines; nil where they are not drawn as such
+	held             *stairs // allocated and private pools, over a stack; nil where there is none. It is filled, and no line
 	top              int64   // bytes; how high the panel goes, 0 where all lines are to be drawn
 }
 
@@ -72,6 +74,12 @@ func (s *scene) levelLines(curves []align.Curve, scale canvas.Scale, n int, pick
 	var l levels
 	for i := range curves {
 		line := newStairs(&curves[i], scale, n)
+		if line.kind == align.LevelHeld {
+			if s.stack != nil && s.view.level != "" {
+				l.held = line
+			}
+			continue
+		}
 		if !pick(line) {
 			continue
 		}
@@ -115,6 +123,9 @@ func (l *levels) gaps(c *canvas.Canvas, a canvas.Area) {
 	if l.reserved != nil {
 		l.reserved.fillHigh(c, a, cacheGap)
 	}
+	if l.held != nil {
+		l.held.fillHigh(c, a, graphsGap)
+	}
 }
 
 // gapEntries name the gaps that can be seen in a panel that goes up to top.
@@ -124,6 +135,8 @@ func (s *scene) gapEntries(l *levels, top int64) (out canvas.Entries) {
 	case s.stack == nil:
 	case s.view.level != "":
 		out.Add(l.reserved != nil, "unused cache", canvas.Swatch(cacheGap))
+		graphs := s.track.Level(align.LevelGraphs)
+		out.Add(l.held != nil && graphs != nil && seen(graphs.Peak), "pools of CUDA graphs", canvas.Swatch(graphsGap))
 		outside := s.track.Tensors.Outside
 		out.Add(outside != nil && seen(outside.Peak), "outside PyTorch", canvas.Swatch(outsideGap))
 	case l.device != nil && s.view.stack != "kind":

@@ -20,6 +20,9 @@ func (t *captionText) tensorPeak(device *align.Level) string {
 		t.whenText(alloc.PeakAt), wording.Bytes(reserved.Peak))
 	if gap := reserved.Peak - alloc.Peak; gap > 0 {
 		s += fmt.Sprintf(", %s more", wording.Bytes(gap))
+		if pools := t.track.Level(align.LevelGraphs); pools != nil {
+			s += fmt.Sprintf(" (private pools of CUDA graphs have up to %s free)", wording.Bytes(pools.Peak))
+		}
 	}
 	s += "; the device level peaks at "
 	if device.Least() {

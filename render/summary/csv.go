@@ -4,7 +4,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
@@ -20,7 +19,7 @@ func WriteCSV(w io.Writer, rep *findings.Report) error {
 	t := &csvTable{output: output{w: w}}
 	cols := tables.Iterations.Columns(tables.CSV)
 	for _, kind := range otherLevels(rep) {
-		cols = append(slices.Clip(cols), tables.LevelColumns(kind, strings.ReplaceAll(string(kind), " ", "_")+"_")...)
+		cols = append(slices.Clip(cols), tables.LevelColumns(kind, levelKey(kind)+"_")...)
 	}
 	if slices.ContainsFunc(rep.Tracks, (*align.Track).HasTensorLevels) {
 		cols = append(slices.Clip(cols), tables.GapColumns()...)

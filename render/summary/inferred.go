@@ -62,7 +62,7 @@ func (e *encoder) phaseMemory(path string, memory []align.PhaseMemory) {
 			if m.Level == align.LevelDevice {
 				e.key("memory")
 			} else {
-				e.key(string(m.Level))
+				e.key(levelKey(m.Level))
 			}
 			e.amounts(a)
 		}

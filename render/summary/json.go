@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"strings"
 
 	"nsysmem/align"
 	"nsysmem/align/findings"
@@ -105,7 +106,7 @@ func (e *encoder) levels(t *align.Track) {
 	}
 	for i, r := range tables.LevelRows(e.rep, t)[:len(t.Levels)] {
 		e.next(i, "\n  ")
-		e.text(r.Item.Kind)
+		e.text(levelKey(t.Levels[i].Kind))
 		e.raw(":")
 		object(e, tables.Levels.Columns(tables.JSON), r)
 	}
@@ -217,6 +218,9 @@ func (e *encoder) known(u *align.Use, lost align.Lost) {
 	e.c, e.lost = all, false
 }
 
+// levelKey is the name of a level as a key.
+func levelKey(kind align.LevelKind) string { return strings.ReplaceAll(string(kind), " ", "_") }
+
 // use writes the parts of a row, without braces around them. Where timed is false the row stands for many, and has no
 // time of its peak.
 func (e *encoder) use(u *align.Use, timed bool) {
@@ -225,18 +229,20 @@ func (e *encoder) use(u *align.Use, timed bool) {
 	for i := range u.Other {
 		o := &u.Other[i]
 		e.raw(",")
-		e.text(string(o.Level))
+		e.text(levelKey(o.Level))
 		e.raw(":")
 		figures(e, e.c.Memory || e.lost && o.Level.FromSnapshot(), &o.MemoryUse, tables.LevelFigures(o.Level), timed)
 	}
-	if unused, outside, ok := u.Gaps(); ok && timed {
+	if g, ok := u.Gaps(); ok && timed {
 		e.raw(`,"gaps":{"unused_end_bytes":`)
-		e.int(unused)
+		e.int(g.Unused)
+		e.key("graph_pools_end_bytes")
+		e.int(g.Graphs)
 		e.key("outside_end_bytes")
 		if e.lost {
 			e.raw("null")
 		} else {
-			e.int(outside)
+			e.int(g.Outside)
 		}
 		e.raw("}")
 	}

@@ -74,6 +74,7 @@ func (m *markdown) row(cells ...string) { m.line("| " + strings.Join(cells, " | 
 
 // markdownTable writes a table, with the line gaps[i] before row i.
 func markdownTable[R any](m *markdown, cols []tables.Column[R], rows []R, gaps map[int]string) {
+	cols = had(cols, rows)
 	line := make([]string, len(cols))
 	for i := range cols {
 		line[i] = cols[i].Head

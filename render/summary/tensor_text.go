@@ -79,7 +79,7 @@ func (p *printer) threeLevels(rep *findings.Report, t *align.Track) {
 		show := thin(t.Iterations, textIterations)
 		p.table(laidOut(tables.TensorLevels.Columns(tables.Terminal), stepsOf(rep, t, show)), show.gaps(""))
 		p.inferred(t)
-		p.para("  ", "(gaps at the end of each: unused in the allocator's cache, reserved less allocated; outside of it, traced less reserved)", dim)
+		p.para("  ", phrase.EndGaps(t), dim)
 	}
 	if len(t.Phases) > 0 {
 		p.head("Three levels of each phase (highest over the steady iterations)")

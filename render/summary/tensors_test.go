@@ -202,8 +202,8 @@ func TestRuns(t *testing.T) {
 				}
 			}
 			// What lies outside PyTorch is one figure, by its takers and as what the levels leave.
-			if _, left, ok := tr.Iterations[len(tr.Iterations)-1].Use.Gaps(); !ok || left != tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static {
-				t.Errorf("traced less reserved is %d, outside %+v", left, tr.Tensors.Outside)
+			if g, ok := tr.Iterations[len(tr.Iterations)-1].Use.Gaps(); !ok || g.Outside != tr.Tensors.Outside.Bytes+tr.Tensors.Outside.Static {
+				t.Errorf("traced less reserved is %d, outside %+v", g.Outside, tr.Tensors.Outside)
 			}
 			for i, c := range phrase.BesideTheory(tr) {
 				j := at(t, v, "tracks", 0, "theory", "beside", i)

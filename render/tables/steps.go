@@ -56,8 +56,8 @@ func (s *Step) knowsMemory() bool { return s.collected().Memory }
 
 func (s *Step) knowsKernels() bool { return s.collected().Kernels }
 
-// hasGraphs says that graphs of the track were traced whole: their kernels are not among its kernels.
-func (s *Step) hasGraphs() bool { return s.Track.Total.GPU.Graphs > 0 }
+// hasGraphPools says that graphs of the track were traced whole: their kernels are not among its kernels.
+func (s *Step) hasGraphPools() bool { return s.Track.Total.GPU.Graphs > 0 }
 
 func (s *Step) isPhase() bool { return s.Phase != nil }
 
@@ -161,9 +161,9 @@ var steps = append([]Column[*Step]{
 	{Key: "duration_ns", Head: "time", Unit: Time, Int: (*Step).duration},
 	// For people, who need them where graphs are traced whole alone.
 	{Key: "some_graphs", Head: "graphs", Unit: Count, Int: func(s *Step) int64 { return s.use().GPU.Graphs },
-		Has: (*Step).hasGraphs, Known: (*Step).knowsKernels},
+		Has: (*Step).hasGraphPools, Known: (*Step).knowsKernels},
 	{Key: "some_graph_ns", Head: "graph time", Unit: Time, Int: func(s *Step) int64 { return s.use().GPU.GraphNS },
-		Has: (*Step).hasGraphs, Known: (*Step).knowsKernels},
+		Has: (*Step).hasGraphPools, Known: (*Step).knowsKernels},
 	{Key: "peak_phase", Head: "peak phase", Text: func(s *Step) string { return s.PeakBy().Phase }, Known: (*Step).knowsMemory},
 	{Key: "peak_by", Head: "peak phase", Text: func(s *Step) string { return s.PeakBy().String() }, Known: (*Step).knowsMemory},
 	{Key: "peak_ties", Head: "peak ties with", Text: func(s *Step) string { return strings.Join(s.PeakBy().Ties, ", ") },
@@ -229,18 +229,28 @@ func LevelColumns(kind align.LevelKind, prefix string) []Column[*Step] {
 
 // gapColumns are what lies between the levels allocated, reserved and traced at the end of a step.
 var gapColumns = []Column[*Step]{
-	gapColumn("unused_end_bytes", "unused cache at end", func(unused, _ int64) int64 { return unused }, (*Step).recorded),
-	gapColumn("outside_end_bytes", "outside PyTorch at end", func(_, outside int64) int64 { return outside }, (*Step).collected),
+	gapColumn("unused_end_bytes", "unused cache at end", func(g align.Gaps) int64 { return g.Unused }, (*Step).recorded),
+	gapColumn("graph_pools_end_bytes", "graph pools at end", func(g align.Gaps) int64 { return g.Graphs }, (*Step).recorded),
+	gapColumn("outside_end_bytes", "outside PyTorch at end", func(g align.Gaps) int64 { return g.Outside }, (*Step).collected),
 }
 
-func gapColumn(key, head string, of func(unused, outside int64) int64, collected func(*Step) *align.Collected) Column[*Step] {
+// hasGraphPools says that the program has private pools of CUDA graphs.
+func hasGraphPools(s *Step) bool { return s.use().Level(align.LevelGraphs) != nil }
+
+// someGraphs shows a column in rows of programs that have private pools alone.
+func someGraphs(c Column[*Step]) Column[*Step] {
+	c.Key, c.Has, c.Named = "some_graph_pools", hasGraphPools, true
+	return c
+}
+
+func gapColumn(key, head string, of func(align.Gaps) int64, collected func(*Step) *align.Collected) Column[*Step] {
 	return Column[*Step]{Key: key, Head: head, Unit: Bytes, Over: "end gaps",
 		Int: func(s *Step) int64 {
-			unused, outside, _ := s.use().Gaps()
-			return of(unused, outside)
+			g, _ := s.use().Gaps()
+			return of(g)
 		},
 		Known: func(s *Step) bool {
-			_, _, ok := s.use().Gaps()
+			_, ok := s.use().Gaps()
 			return ok && collected(s).Memory
 		}}
 }

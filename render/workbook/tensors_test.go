@@ -172,9 +172,9 @@ func TestRuns(t *testing.T) {
 			var peaks, unused, outside, taken []int64
 			for i := range tr.Iterations {
 				u := &tr.Iterations[i].Use
-				free, other, _ := u.Gaps()
+				g, _ := u.Gaps()
 				peaks = append(peaks, u.Level("allocated").Peak)
-				unused, outside = append(unused, free), append(outside, other)
+				unused, outside = append(unused, g.Unused), append(outside, g.Outside)
 			}
 			equal("Tensor levels", "Allocated peak (bytes)", peaks)
 			equal("Tensor levels", "Unused cache at end (bytes)", unused)

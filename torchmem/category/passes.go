@@ -249,19 +249,8 @@ func traitsOf(r *Recording) (ts *traits, ok bool) {
 // RecordingOf is what a replay gives for Traced.
 func RecordingOf(r *torchmem.Replay) *Recording {
 	out := &Recording{Blocks: r.Blocks, Events: r.Trace(), Stack: r.Stack}
-	segments := r.Snapshot().Segments
-	for i := range segments {
-		g := &segments[i]
-		if g.Device != r.Device || g.PoolID == [2]int64{} {
-			continue
-		}
-		since := int32(-1)
-		for k := range r.Segments {
-			if l := &r.Segments[k]; l.Death == torchmem.Never && g.Addr-l.Addr < uint64(l.Size) {
-				since = l.BirthEvent
-			}
-		}
-		out.Private = append(out.Private, Pool{Addr: g.Addr, Size: g.Size, Since: since})
+	for _, p := range r.PrivateSegments() {
+		out.Private = append(out.Private, Pool{Addr: p.Addr, Size: p.Size, Since: p.Since})
 	}
 	return out
 }
