@@ -137,7 +137,13 @@ func TestRuns(t *testing.T) {
 							head = key
 						}
 						i, ok := col[head]
-						if !ok || r[i] != string(want.(json.Number)) {
+						text := "" // unknown: what the allocator holds has no failed requests of its own
+						if key != "failed_allocs" || level != "reserved" {
+							text = string(want.(json.Number))
+						} else if want != nil {
+							t.Fatalf("reserved has %v failed requests", want)
+						}
+						if !ok || r[i] != text {
 							t.Fatalf("row %d: %s is not %v", next, head, want)
 						}
 						got[head] = r[i]

@@ -71,10 +71,24 @@ var requested = func() []Figure[align.MemoryUse] {
 	return out
 }()
 
+// cached are the figures of what the allocator holds: none of them tells of requests that failed.
+var cached = func() []Figure[align.MemoryUse] {
+	out := slices.Clone(Memory)
+	for i := range out {
+		if out[i].Key == "failed_allocs" {
+			out[i].Needs = func(*align.Collected) bool { return false }
+		}
+	}
+	return out
+}()
+
 // LevelFigures are the figures Memory as they are known of a level.
 func LevelFigures(kind align.LevelKind) []Figure[align.MemoryUse] {
-	if kind == align.LevelAllocated {
+	switch {
+	case kind == align.LevelAllocated:
 		return requested
+	case !failsByKind(kind):
+		return cached
 	}
 	return Memory
 }

@@ -44,6 +44,12 @@ type levelRow = Row[LevelLine]
 
 func isLevel(r *levelRow) bool { return r.Item.level != nil }
 
+// tellsFailures says that requests can fail which are of the level: of the driver's kinds, and of what tensors ask for. What
+// the allocator asked the driver for in vain is a failed call, of whatever kind it asked for.
+func tellsFailures(r *levelRow) bool { return isLevel(r) && failsByKind(r.Item.level.Kind) }
+
+func failsByKind(k align.LevelKind) bool { return k == align.LevelAllocated || !k.FromSnapshot() }
+
 func isLeast(r *levelRow) bool { return isLevel(r) && r.Item.level.Least() }
 
 func isEnded(r *levelRow) bool { return isLevel(r) && r.Item.level.Ended }
@@ -79,7 +85,7 @@ var levels = slices.Concat(trackColumns[LevelLine](), []Column[*levelRow]{
 	levelCount("frees", "frees", Count, func(l *align.Level) int64 { return l.Frees }, knowsMemory),
 	levelCount("free_bytes", "", Bytes, func(l *align.Level) int64 { return l.FreeBytes }, knowsMemory),
 	levelCount("unmatched_frees", "", Count, func(l *align.Level) int64 { return l.UnmatchedFrees }, knowsMemory),
-	{Key: "failed_allocs", Head: "failed", Unit: Count, Has: isLevel, Int: func(r *levelRow) int64 { return r.Item.level.FailedAllocs },
+	{Key: "failed_allocs", Head: "failed", Unit: Count, Has: tellsFailures, Int: func(r *levelRow) int64 { return r.Item.level.FailedAllocs },
 		Known: func(r *levelRow) bool { return r.Item.level.Kind == align.LevelAllocated || knowsAPI(r.collected()) }},
 	{Key: "static_allocs", Unit: Count, Int: func(r *levelRow) int64 { return r.Item.level.Static },
 		Known: func(r *levelRow) bool { return knowsMemory(r.collected()) }},
