@@ -15,8 +15,9 @@ type Options struct {
 const defaultMemory = 4 << 30 // bytes; what five million entries with their call stacks take is a third of that
 
 // Read reads a snapshot: the pickle of torch.cuda.memory._dump_snapshot, in protocols 2 to 5, of any PyTorch version
-// since the first that wrote one, or the bare list of segments of torch.cuda.memory_snapshot. Nothing in the file is
-// run: opcodes that import or call are an error. Errors name the byte where reading stopped, not the file.
+// since the first that wrote one, or the bare list of segments of torch.cuda.memory_snapshot. It may be compressed with gzip,
+// or lie alone in a zip archive; of the latter r must be an io.ReaderAt and an io.Seeker that stands at its beginning.
+// Nothing in the file is run: opcodes that import or call are an error. Errors name the byte where reading stopped, not the file.
 func Read(r io.Reader, opt Options) (*Snapshot, error) {
 	s, err := read(r, opt)
 	if err != nil {
@@ -26,6 +27,10 @@ func Read(r io.Reader, opt Options) (*Snapshot, error) {
 }
 
 func read(r io.Reader, opt Options) (*Snapshot, error) {
+	r, err := unpacked(r)
+	if err != nil {
+		return nil, err
+	}
 	d := newDecoder(r, opt)
 	if err := d.checkHead(); err != nil {
 		return nil, err
@@ -100,8 +105,7 @@ func (d *decoder) checkHead() error {
 	case len(head) < 2:
 		return fmt.Errorf("not a memory snapshot: the file has less than 2 bytes")
 	case string(head) == "PK":
-		return fmt.Errorf("a zip archive, not a memory snapshot: " +
-			"write it with torch.cuda.memory._dump_snapshot, not torch.save")
+		return errNotSaved
 	case head[0] == 0x1f && head[1] == 0x8b:
 		return fmt.Errorf("gzip-compressed: unpack the snapshot first")
 	case head[0] != pickle.Magic:
