@@ -21,6 +21,7 @@ type Config struct {
 	MemoryFraction float64         // share of the device that the process may use; 0 where not set
 	Expandable     bool
 	WithoutEffect  []string // settings that were given and change nothing in the model, in order
+	checkWhole     bool     // there is a limit of the process, as MemoryFraction sets
 }
 
 // A setter takes the value of a setting.

@@ -3,8 +3,6 @@ package allocator
 import (
 	"runtime"
 	"sync"
-
-	"nsysmem/torchmem/internal/sizes"
 )
 
 // SweepGrid are settings worth trying: the default, each rule by itself in a few strengths, and combinations that do not
@@ -57,12 +55,13 @@ func (q *Requests) simulateOrders(cfg *Config, opt Options) *Result {
 	opt.order = driverOrder
 	res := q.Simulate(cfg, opt)
 	if opt.Smallest {
-		res.SmallestCapacity = q.smallestCapacity(cfg)
+		res.Smallest = q.smallest(cfg, res)
 	}
 	if cfg.Expandable {
 		return res
 	}
 	low, high := &res.ReservedRange[0], &res.ReservedRange[1]
+	opt.lean = true
 	for opt.order = driverOrder + 1; opt.order < numOrders; opt.order++ {
 		other := q.Simulate(cfg, opt).PeakReserved
 		*low, *high = min(*low, other), max(*high, other)
@@ -72,31 +71,4 @@ func (q *Requests) simulateOrders(cfg *Config, opt Options) *Result {
 			"where the driver puts a new segment cannot be known for sure: the range is what other orders come to")
 	}
 	return res
-}
-
-// smallestCapacity is the least number of bytes, in whole 2 MiB, with which every request is served: it serves all, and
-// 2 MiB less does not. A little less may, since giving back the cache changes what comes after; what is found is safe.
-func (q *Requests) smallestCapacity(cfg *Config) int64 {
-	const step = sizes.LargeRound
-	// The limit only keeps what the recorded run gave back from being followed.
-	free := q.Simulate(cfg, Options{Capacity: 4 * sizes.MaxSum})
-	lo, hi := free.PeakAllocated/step, sizes.Up(free.PeakReserved, step)/step // lo fails or is what is needed at least
-	if cfg.MemoryFraction > 0 {
-		lo, hi = int64(float64(lo)/cfg.MemoryFraction), int64(float64(hi)/cfg.MemoryFraction)+1
-	}
-	serves := func(n int64) bool {
-		return q.Simulate(cfg, Options{Capacity: n * step, stop: true}).FailedRequests == 0
-	}
-	if hi == 0 || lo > 0 && serves(lo) {
-		return min(lo, hi) * step
-	}
-	for lo+1 < hi {
-		mid := lo + (hi-lo)/2
-		if serves(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi * step
 }
