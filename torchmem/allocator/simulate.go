@@ -2,7 +2,6 @@ package allocator
 
 import (
 	"nsysmem/torchmem"
-	"nsysmem/torchmem/internal/sizes"
 )
 
 // Options are the circumstances of a simulation.
@@ -173,16 +172,6 @@ func (q *Requests) sameSetting(cfg *Config) bool {
 	s := &q.replay.Settings
 	return s.Known && s.Expandable == cfg.Expandable && s.MaxSplitSize == cfg.MaxSplitSize &&
 		s.GCThreshold == cfg.GCThreshold && sameDivisions(&s.RoundupPower2, &cfg.Roundup)
-}
-
-// sameDivisions compares divisions; 0 and 1 both mean none.
-func sameDivisions(a, b *sizes.Divisions) bool {
-	for i := range a {
-		if max(a[i], 1) != max(b[i], 1) {
-			return false
-		}
-	}
-	return true
 }
 
 // seed lays out what was there before the trace, as it was.
