@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,6 +64,16 @@ var setters = map[string]setter{
 	"throw_on_cudamalloc_oom":              nil,
 }
 
+// errBackend says that a setting is of another allocator than the modelled one.
+var errBackend = errors.New("not modelled")
+
+// Meaning is the same text for settings that come to the same, however they are written.
+func (c *Config) Meaning() string {
+	m := *c
+	m.Text, m.WithoutEffect, m.twice, m.version = "", nil, nil, Version{}
+	return fmt.Sprintf("%+v", m)
+}
+
 // KnownSettings are the names of the settings that ParseConfig takes, sorted.
 func KnownSettings() []string { return slices.Sorted(maps.Keys(setters)) }
 
@@ -115,7 +126,7 @@ func parseConfig(text string, v Version) (*Config, error) {
 		return nil, listing("backend:%s contradicts %s, which only the native allocator follows: leave one out",
 			asyncBackend, native)
 	case async:
-		return nil, listing("backend:%s is the driver's own allocator, which is not modelled", asyncBackend)
+		return nil, fmt.Errorf("%w: %w", errBackend, listing("backend:%s is the driver's own allocator", asyncBackend))
 	}
 	if given[roundingSetting] != "" && c.MaxSplitSize == 0 {
 		c.WithoutEffect = append(c.WithoutEffect, roundingSetting)

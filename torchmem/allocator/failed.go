@@ -27,7 +27,9 @@ type RecordedFailure struct {
 	Event      int32 // place in the trace
 	Request    int64 // bytes, as the allocator had rounded them: the trace has no other figure
 	Reserved   int64 // bytes, after all that could be given back was
+	Segment    int64 // bytes that the driver was asked for, with the defaults
 	DeviceFree int64 // bytes free on the device just then; 0 where unknown
+	Limited    bool  // enough was free on the device: a limit of the process (set_per_process_memory_fraction) was in force
 	After      After
 }
 
@@ -67,9 +69,11 @@ func (t *tracer) fail(at int32, e *torchmem.TraceEvent) {
 	}
 	q.pool = append(q.pool, pool)
 	free := int64(min(e.Addr, sizes.Max))
+	segment := sizes.Segment(e.Size, sizes.LargeSegment)
 	q.failed = append(q.failed, failed{stream: e.Stream, stack: e.Stack, before: noNode,
-		RecordedFailure: RecordedFailure{Event: at, Request: e.Size, Reserved: t.room.reserved, DeviceFree: free}})
-	t.room.failed(e.Size, free)
+		RecordedFailure: RecordedFailure{Event: at, Request: e.Size, Reserved: t.room.reserved, Segment: segment,
+			DeviceFree: free, Limited: free >= segment}})
+	t.room.failed(segment, free >= segment)
 	t.add(at, block, opTry)
 	t.add(at, block, opDrop)
 }

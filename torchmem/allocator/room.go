@@ -1,7 +1,5 @@
 package allocator
 
-import "nsysmem/torchmem/internal/sizes"
-
 // A Room is what a trace tells of the memory that its program could have, bytes. A limit of the process
 // (set_per_process_memory_fraction) and a card that is full show alike; they differ in what was free on the device.
 type Room struct {
@@ -43,11 +41,10 @@ func (f *roomFinder) below(n int64) {
 	}
 }
 
-// failed says that a rounded request failed while so much was free on the device, after all that could be given back was.
-func (f *roomFinder) failed(size, deviceFree int64) {
-	segment := sizes.Segment(size, sizes.LargeSegment)
+// failed says that there was no room for a segment after all that could be given back was, and whether a limit was in force.
+func (f *roomFinder) failed(segment int64, limited bool) {
 	f.below(f.reserved + segment)
-	f.room.Limited = f.room.Limited || deviceFree >= segment
+	f.room.Limited = f.room.Limited || limited
 }
 
 // found is the room. Where more was reserved once than there was no room for at another time, others took memory

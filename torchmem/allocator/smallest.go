@@ -36,9 +36,9 @@ func (s *Smallest) Exact() bool { return s.Checked >= s.Certain }
 // The work that finding one setting's smallest capacity may take, in requests served: a third of a second, which is what a
 // setting may take with the two dozen of a sweep done in a few seconds. What is looked at here and there has a fourth of it.
 const (
-	smallestWork = 6_000_000
+	smallestWork = 4_000_000
 	spotsShare   = 4
-	fewestProbes = 3 // so many simulations are done of any trace
+	fewestProbes = 2 // so many simulations are done of any trace
 )
 
 // A stretch is capacities, [from, to) in bytes, with which the simulation goes the same way.

@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -85,11 +86,22 @@ func DependsOnVersion(text string) bool {
 }
 
 // RecordedConfig is the setting that a snapshot was recorded under, by the rules of a version. The values that were in force
-// then are believed over the text, which may be older or read by other rules; what they do not tell is that of the text.
-// doubt says where the two differ; empty for nowhere. The error is that of ParseConfig.
+// then are believed over the text, which may be older or read by other rules; what they do not tell is that of the text, or
+// the default where the text has something that is not known. doubt says where the two differ; empty for nowhere. The error
+// is that of a backend that is not modelled.
 func RecordedConfig(s *torchmem.Settings, v Version) (c *Config, doubt string, err error) {
-	if c, err = ParseConfigFor(s.Conf, v); err != nil || !s.Known {
-		return c, "", err
+	c, err = ParseConfigFor(s.Conf, v)
+	if errors.Is(err, errBackend) {
+		return nil, "", err
+	}
+	if err != nil {
+		doubt = fmt.Sprintf("of the recorded setting only the values that the snapshot has beside it are modelled: %v", err)
+		c, _ = ParseConfigFor("", v)
+		c.Text, c.MaxSplitSize, c.GCThreshold, c.Expandable, c.Roundup = s.Conf, s.MaxSplitSize, s.GCThreshold, s.Expandable, s.RoundupPower2
+		return c, doubt, nil
+	}
+	if !s.Known {
+		return c, "", nil
 	}
 	var differ []string
 	if c.MaxSplitSize != s.MaxSplitSize {
