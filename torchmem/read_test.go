@@ -114,6 +114,23 @@ func TestReadUnevenReader(t *testing.T) {
 	}
 }
 
+// TestReadOddEntry wants an entry that cannot be left out, and the others as they are.
+func TestReadOddEntry(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		size int
+		odd  int
+	}{{-5, 1}, {sizes.Max + 1, 1}, {sizes.Max, 0}} {
+		s, err := readString(pickleOf(4, snapshotOf([]any{}, []any{entry("alloc", 512, 512, 0), entry("alloc", 4096, c.size, 0), entry("alloc", 8192, 512, 0)})))
+		if err != nil {
+			t.Fatalf("%v: %v", c.size, err)
+		}
+		if s.OddEvents != c.odd || s.Traces[0].Len() != 3 || (s.Traces[0].At(1).Action == torchmem.Other) != (c.odd > 0) || s.Traces[0].At(2).Addr != 8192 {
+			t.Errorf("%v: %d odd, %+v", c.size, s.OddEvents, s.Traces[0].At(1))
+		}
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("]", 1<<20) + strings.Repeat("a", 1<<20)
@@ -157,7 +174,7 @@ func TestReadRefuses(t *testing.T) {
 		{"marks", p4 + marks, "ends in the middle"},
 		{"recursive", p4 + "]\x94h\x00a.", "no memory snapshot"},
 		{"sizes beyond all sums", pickleOf(4, snapshotOf([]any{}, slices.Repeat([]any{entry("alloc", 512, sizes.Max, 0)}, 1<<12+1))), "add up"},
-		{"negative size", pickleOf(4, snapshotOf([]any{}, []any{entry("alloc", 512, -5, 0)})), "no size"},
+		{"negative size", pickleOf(4, snapshotOf([]any{segmentOf(0, -5, 1, 512, "inactive")})), "no size"},
 		{"block beyond", pickleOf(4, snapshotOf([]any{segmentOf(0, sizes.SmallSegment, 1, 4<<20, "inactive")})), "does not fit"},
 		{"changed entry", p4 + "](}\x94\x8c\x06action\x8c\x05allocse" + "h\x00\x8c\x01aK\x01s.", "changes after"},
 	} {

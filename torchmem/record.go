@@ -31,7 +31,12 @@ func (d *decoder) event(fields *pickle.Fields) (pickle.Value, error) {
 	e.Time = f.time(keyTime)
 	e.Note = f.textNo(keyMetadata)
 	if f.err != nil {
-		return 0, f.err
+		if d.sizes > sizes.MaxSum {
+			return 0, f.err
+		}
+		// One entry that cannot be spoils itself, not the file: it keeps its place and says nothing.
+		d.snap.OddEvents++
+		e = TraceEvent{Time: e.Time}
 	}
 	e.Stack = d.stackOf(f.Get(keyFrames))
 	return pickle.Object(kindEvent, d.events.add(e)), nil
@@ -170,6 +175,8 @@ func (d *decoder) settings(v pickle.Value) {
 			s.GCThreshold, _ = d.Float(v)
 		case key == "expandable_segments":
 			s.Expandable = n != 0
+		case key == "graph_capture_record_stream_reuse":
+			s.GraphReuse = true
 		case key == "roundup_power2_divisions":
 			d.roundup(v)
 		}

@@ -64,6 +64,7 @@ type Settings struct {
 	MaxSplitSize  int64  // bytes; 0 for no limit
 	GCThreshold   float64
 	Expandable    bool
+	GraphReuse    bool            // graph_capture_record_stream_reuse is among them, whatever its value: PyTorch has it since 2.9
 	RoundupPower2 sizes.Divisions // divisions for sizes from 1 MiB << index on; 0 for none
 }
 
@@ -81,6 +82,7 @@ type Snapshot struct {
 	Segments    []Segment // of all devices, in the file's order
 	Traces      []Trace   // by device index; nil for an old snapshot without traces
 	Annotations []Annotation
+	OddEvents   int // entries of traces with sizes or addresses that cannot be; they are left out (Action is Other)
 
 	frames  []Frame
 	stacks  []uint32 // frame ids of all stacks, one after another

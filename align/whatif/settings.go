@@ -60,52 +60,53 @@ func replayOf(o *Options, devices []int) (most *torchmem.Replay, err error) {
 
 // A list is settings to try, each once.
 type list struct {
+	version  allocator.Version
 	configs  []*allocator.Config
 	texts    map[string]int // place by how it is written
 	meanings map[string]int // place by what it comes to
 }
 
-// meaning is what a setting comes to, however it is written.
-func meaning(c *allocator.Config) string {
-	m := *c
-	m.Text, m.WithoutEffect = "", nil
-	return fmt.Sprintf("%+v", m)
-}
-
 // add gives the place of a setting, which is added unless one is there that is written the same or, where that will do,
 // means the same.
 func (l *list) add(text string, byMeaning bool) (int, error) {
-	c, err := allocator.ParseConfig(text)
+	c, err := allocator.ParseConfigFor(text, l.version)
 	if err != nil {
 		return 0, err
 	}
+	return l.addConfig(c, byMeaning), nil
+}
+
+func (l *list) addConfig(c *allocator.Config, byMeaning bool) int {
 	if i, ok := l.texts[c.Text]; ok {
-		return i, nil
+		return i
 	}
-	m := meaning(c)
+	m := c.Meaning()
 	i, ok := l.meanings[m]
 	if ok && byMeaning {
-		return i, nil
+		return i
 	}
 	l.texts[c.Text] = len(l.configs)
 	if !ok {
 		l.meanings[m] = len(l.configs)
 	}
 	l.configs = append(l.configs, c)
-	return len(l.configs) - 1, nil
+	return len(l.configs) - 1
 }
 
 // choose lists the settings to try and makes a row for each. A setting that was asked for stays as it was written,
-// though another may mean the same.
+// though another may mean the same. Of those to sweep, one that the version does not know is left out.
 func (w *Comparison) choose(o *Options) ([]*allocator.Config, error) {
-	l := &list{texts: make(map[string]int), meanings: make(map[string]int)}
+	l := &list{version: w.version, texts: make(map[string]int), meanings: make(map[string]int)}
 	recorded := -1
 	if w.Known {
-		i, err := l.add(w.Recorded, false)
+		c, doubt, err := allocator.RecordedConfig(&w.Replay.Settings, w.version)
 		if err != nil {
 			w.Notes = append(w.Notes, fmt.Sprintf("the setting that the snapshot was recorded with, %q, cannot be modelled: %v", w.Recorded, err))
 		} else {
-			recorded = i
+			recorded = l.addConfig(c, false)
+		}
+		if doubt != "" {
+			w.Notes = append(w.Notes, doubt)
 		}
 	}
 	defaults, err := l.add("", true)
@@ -119,9 +120,7 @@ func (w *Comparison) choose(o *Options) ([]*allocator.Config, error) {
 	}
 	if o.Sweep {
 		for _, text := range allocator.SweepGrid() {
-			if _, err := l.add(text, true); err != nil {
-				return nil, err
-			}
+			_, _ = l.add(text, true) // an error is that of a version that does not know it
 		}
 	}
 	w.Settings = make([]Setting, len(l.configs))
@@ -147,7 +146,7 @@ func (w *Comparison) simulate(ctx context.Context, q *allocator.Requests, cfgs [
 	err := await.Call(ctx, func() error {
 		free = q.Sweep(cfgs, allocator.Options{Smallest: true}, done)
 		if before = len(cfgs); o.Capacity > 0 && ctx.Err() == nil {
-			limited = w.sweepLimited(q, cfgs, done)
+			limited = w.sweepLimited(q, cfgs, free, done)
 		}
 		return nil
 	})
@@ -157,7 +156,7 @@ func (w *Comparison) simulate(ctx context.Context, q *allocator.Requests, cfgs [
 	for i, r := range free {
 		s := &w.Settings[i]
 		s.Result = *r
-		s.SmallestCard = r.SmallestCapacity + w.Outside
+		s.SmallestCard = r.Smallest.Threshold + w.Outside
 		s.Peak, s.Gap = w.moment(r.PeakReservedEvent), w.moment(r.LargestGapEvent)
 		s.Growth, s.Iterations = w.growth(s), w.iterations(s)
 		if limited == nil {
@@ -165,7 +164,7 @@ func (w *Comparison) simulate(ctx context.Context, q *allocator.Requests, cfgs [
 		}
 		l := limited[i]
 		s.Limited = &Limits{Capacity: w.Capacity - w.Outside, PeakReserved: l.PeakReserved, CUDAMallocs: l.CUDAMallocs,
-			Retries: l.Retries, Failed: l.FailedRequests}
+			Retries: l.Retries, Failed: l.FailedRequests, GotOver: l.GotOver}
 		for _, f := range l.Failed {
 			s.Limited.Failures = append(s.Limited.Failures, Failure{w.moment(f.Event), f})
 		}
@@ -175,13 +174,13 @@ func (w *Comparison) simulate(ctx context.Context, q *allocator.Requests, cfgs [
 
 // sweepLimited simulates what is left of the capacity for PyTorch. A share of memory that the process may use is one of
 // the whole card, which the model multiplies by itself.
-func (w *Comparison) sweepLimited(q *allocator.Requests, cfgs []*allocator.Config, done func(int)) []*allocator.Result {
-	left := w.Capacity - w.Outside
-	out := q.Sweep(cfgs, allocator.Options{Capacity: left}, done)
+func (w *Comparison) sweepLimited(q *allocator.Requests, cfgs []*allocator.Config, free []*allocator.Result, done func(int)) []*allocator.Result {
+	left := make([]int64, len(cfgs))
 	for i, c := range cfgs {
+		left[i] = w.Capacity - w.Outside
 		if f := c.MemoryFraction; f > 0 {
-			out[i] = q.Simulate(c, allocator.Options{Capacity: min(w.Capacity, int64(float64(left)/f))})
+			left[i] = min(w.Capacity, int64(float64(left[i])/f))
 		}
 	}
-	return out
+	return q.SweepLimited(cfgs, left, free, done)
 }

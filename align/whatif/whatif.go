@@ -29,15 +29,22 @@ type Comparison struct {
 	Recorded    string // setting of the recorded run; empty for the defaults
 	Known       bool   // the snapshot tells its setting
 	Measured    int64  // bytes; highest reserved of the recorded run, from its own trace
+	Modelled    int64  // bytes; what the model comes to under the recorded setting, giving back what the run gave back; 0 where that is not modelled
+	Torch       string // version of PyTorch whose rules are followed, such as "2.9": that one or, of those with its rules, another
+	TorchSure   bool   // it was given, or the snapshot tells it
 
-	Capacity   int64 // bytes of the card, as asked for; 0 for no limit
-	Outside    int64 // bytes of device memory outside PyTorch at its highest, as measured; 0 without a report
-	HasOutside bool  // it was measured
-	Ranked     bool  // Settings are sorted from best to worst
+	Capacity   int64          // bytes of the card, as asked for; 0 for no limit
+	Outside    int64          // bytes of device memory outside PyTorch at its highest, as measured; 0 without a report
+	HasOutside bool           // it was measured
+	Room       allocator.Room // what the recorded run tells of the memory that PyTorch could have
+	Trouble    *Trouble       // the first request that the recorded run did not get over; nil where it got over all
+	GotOver    int            // requests that failed in the recorded run, and that it got over
+	Ranked     bool           // Settings are sorted from best to worst
 	Settings   []Setting
 	Notes      []string // doubts about all figures
 	CannotKnow []string // what no figure here can tell
-	diedAt     []int32  // as deaths gives them; nil before they are asked for
+	version    allocator.Version
+	diedAt     []int32 // as deaths gives them; nil before they are asked for
 }
 
 // A Setting is one setting and what it comes to.
@@ -47,7 +54,7 @@ type Setting struct {
 	IsDefault        bool           // PyTorch's defaults
 	Peak             Moment         // where reserved is highest first
 	Gap              Moment         // where reserved less allocated is highest first
-	SmallestCard     int64          // bytes; least capacity that serves every request, with what is outside PyTorch
+	SmallestCard     int64          // bytes; with this capacity and every larger one each request is served, with what is outside PyTorch
 	Limited          *Limits        // at the capacity asked for; nil without one
 	First            *Apart         // where it first differs from the base; nil for the base, and where it does not
 	Most             *Apart         // where it differs most
@@ -79,6 +86,7 @@ type Limits struct {
 	CUDAMallocs  int
 	Retries      int // times that the cache was given back because there was no room
 	Failed       int // requests that could not be served
+	GotOver      int // requests that failed as in the recorded run, which got over them
 	Failures     []Failure
 }
 
@@ -104,16 +112,39 @@ type Options struct {
 	Confs    []string              // settings as in PYTORCH_CUDA_ALLOC_CONF, beside the recorded one and the defaults
 	Sweep    bool                  // try allocator.SweepGrid too, and rank
 	Capacity int64                 // bytes of the card; 0 for no limit
+	Torch    allocator.Version     // whose rules to follow; zero for what the snapshot tells
 	Progress func(done, total int) // called after each simulation from one goroutine at a time; may be nil
+}
+
+// LeastCard is the least capacity that was seen to serve each request, bytes, with what is outside PyTorch: SmallestCard,
+// or less where some capacity between the two fails.
+func (w *Comparison) LeastCard(s *Setting) int64 { return s.Smallest.Least + w.Outside }
+
+// CertainCard is the capacity, bytes with what is outside PyTorch, from which on each request is served for sure;
+// SmallestCard where all capacities were looked at.
+func (w *Comparison) CertainCard(s *Setting) int64 {
+	if s.Smallest.Exact() {
+		return s.SmallestCard
+	}
+	return s.Smallest.Certain + w.Outside
+}
+
+// followVersion decides whose rules hold.
+func (w *Comparison) followVersion(asked allocator.Version) {
+	w.version, w.TorchSure = asked, true
+	if asked == (allocator.Version{}) {
+		w.version, w.TorchSure = allocator.VersionOf(&w.Replay.Settings)
+	}
+	w.Torch = w.version.String()
 }
 
 // Compare works out what each setting would have reserved. Settings stand in the order recorded, default, as
 // asked for; with Sweep they are ranked: those that run at the capacity first, by what they reserve (one that reserves
 // more than the card has gives its cache back again and again), then those that do not, by the card that they need; the
-// fewest calls of the driver decide. Errors: a setting that cannot be, a device that the snapshot does not have, a
+// fewest calls of the driver decide. Errors: ErrNotWhole, a setting that cannot be, a device that the snapshot does not have, a
 // capacity that leaves nothing for PyTorch, or that of ctx.
 //
-//  1. The recorded run is chosen, and its requests are read off the trace.
+//  1. The recorded run is chosen, and its requests are read off the trace; what failed in it is found.
 //  2. What the report has outside PyTorch is taken off the capacity.
 //  3. The settings are listed, each once, and simulated on all cores.
 //  4. Each is compared with the base; doubts are noted; with Sweep all are ranked.
@@ -130,7 +161,11 @@ func Compare(ctx context.Context, o Options) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := w.checkWhole(); err != nil {
+		return nil, err
+	}
 	r := w.Replay
+	w.followVersion(o.Torch)
 	w.Known, w.Recorded, w.Measured = r.Settings.Known, r.Settings.Conf, r.Whole().ReservedPeak
 	for i := range r.Blocks {
 		if r.Blocks[i].BirthEvent >= 0 {
@@ -147,6 +182,8 @@ func Compare(ctx context.Context, o Options) (*Comparison, error) {
 	if o.Capacity > 0 && o.Capacity <= w.Outside {
 		return nil, fmt.Errorf("align: capacity of %s: %s are taken outside PyTorch: give more", wording.Bytes(o.Capacity), wording.Bytes(w.Outside))
 	}
+	w.Room = q.Room()
+	w.findTrouble(q)
 	cfgs, err := w.choose(&o)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,9 @@ type Config struct {
 	MemoryFraction float64         // share of the device that the process may use; 0 where not set
 	Expandable     bool
 	WithoutEffect  []string // settings that were given and change nothing in the model, in order
+	version        Version  // whose rules it was read by; zero for the newest
+	twice          []string // settings that were given more than once
+	checkWhole     bool     // there is a limit of the process, as MemoryFraction sets
 }
 
 // A setter takes the value of a setting.
@@ -60,23 +64,37 @@ var setters = map[string]setter{
 	"throw_on_cudamalloc_oom":              nil,
 }
 
+// errBackend says that a setting is of another allocator than the modelled one.
+var errBackend = errors.New("not modelled")
+
+// Meaning is the same text for settings that come to the same, however they are written.
+func (c *Config) Meaning() string {
+	m := *c
+	m.Text, m.WithoutEffect, m.twice, m.version = "", nil, nil, Version{}
+	return fmt.Sprintf("%+v", m)
+}
+
 // KnownSettings are the names of the settings that ParseConfig takes, sorted.
 func KnownSettings() []string { return slices.Sorted(maps.Keys(setters)) }
 
 // ParseConfig reads a setting spelled as in PYTORCH_CUDA_ALLOC_CONF, such as
-// "max_split_size_mb:128,roundup_power2_divisions:[256:1,512:2,>:4]". Bounds are those that PyTorch checks. A setting
-// given twice, one that PyTorch does not know, and the backend cudaMallocAsync, which none of these rules apply to, are
-// errors that list the known ones; a value that cannot be is an error that says which can.
-func ParseConfig(text string) (*Config, error) {
-	c, err := parseConfig(strings.Join(strings.Fields(text), ""))
+// "max_split_size_mb:128,roundup_power2_divisions:[256:1,512:2,>:4]". Bounds are those that PyTorch checks. Of a setting
+// given twice the last counts, as in PyTorch. One that PyTorch does not know, and the backend cudaMallocAsync, which none of
+// these rules apply to, are errors that list the known ones; a value that cannot be is an error that says which can.
+func ParseConfig(text string) (*Config, error) { return ParseConfigFor(text, Version{}) }
+
+// ParseConfigFor is ParseConfig by the rules of a version; the unknown one has those of the newest. A setting that the
+// version does not know is an error.
+func ParseConfigFor(text string, v Version) (*Config, error) {
+	c, err := parseConfig(strings.Join(strings.Fields(text), ""), v)
 	if err != nil {
 		return nil, fmt.Errorf("torchmem: setting %q: %w", text, err)
 	}
 	return c, nil
 }
 
-func parseConfig(text string) (*Config, error) {
-	c := &Config{Text: text, MaxRounding: sizes.MaxRounding, LargeSegment: sizes.LargeSegment}
+func parseConfig(text string, v Version) (*Config, error) {
+	c := &Config{Text: text, MaxRounding: sizes.MaxRounding, LargeSegment: sizes.LargeSegment, version: v}
 	items, err := splitConfig(text)
 	if err != nil {
 		return nil, err
@@ -85,17 +103,22 @@ func parseConfig(text string) (*Config, error) {
 	native := "" // the last setting that the native allocator alone follows
 	for _, item := range items {
 		name, value, _ := strings.Cut(item, ":")
-		if err := checkItem(name, value, given); err != nil {
+		if err := checkItem(name, value, v); err != nil {
 			return nil, err
+		}
+		if _, again := given[name]; again && !slices.Contains(c.twice, name) {
+			c.twice = append(c.twice, name)
 		}
 		given[name] = value
 		if name != backendSetting {
 			native = name
 		}
-		if set := setters[name]; set == nil {
+		if set := setters[name]; set == nil && !slices.Contains(c.WithoutEffect, name) {
 			c.WithoutEffect = append(c.WithoutEffect, name)
-		} else if err := set(c, name, value); err != nil {
-			return nil, err
+		} else if set != nil {
+			if err := set(c, name, value); err != nil {
+				return nil, err
+			}
 		}
 	}
 	switch async := given[backendSetting] == asyncBackend; {
@@ -103,7 +126,7 @@ func parseConfig(text string) (*Config, error) {
 		return nil, listing("backend:%s contradicts %s, which only the native allocator follows: leave one out",
 			asyncBackend, native)
 	case async:
-		return nil, listing("backend:%s is the driver's own allocator, which is not modelled", asyncBackend)
+		return nil, fmt.Errorf("%w: %w", errBackend, listing("backend:%s is the driver's own allocator", asyncBackend))
 	}
 	if given[roundingSetting] != "" && c.MaxSplitSize == 0 {
 		c.WithoutEffect = append(c.WithoutEffect, roundingSetting)
@@ -111,17 +134,16 @@ func parseConfig(text string) (*Config, error) {
 	return c, nil
 }
 
-// checkItem says what is wrong with an item beside those that were given before it.
-func checkItem(name, value string, given map[string]string) error {
+// checkItem says what is wrong with an item.
+func checkItem(name, value string, v Version) error {
 	_, known := setters[name]
-	_, again := given[name]
 	switch {
 	case !known:
 		return listing("%q is not known", name)
 	case value == "":
 		return fmt.Errorf("%s needs a value, as in %s:VALUE", name, name)
-	case again:
-		return listing("%s is given twice: leave one out", name)
+	case v.before(since[name]):
+		return fmt.Errorf("PyTorch %v does not know %s, which came with %v", v, name, since[name])
 	}
 	return nil
 }
@@ -169,6 +191,9 @@ func (c *Config) Notes() []string {
 	}
 	if c.Expandable && c.MaxSplitSize > 0 {
 		out = append(out, "with expandable_segments, max_split_size_mb keeps small requests out of large free blocks but does not limit splitting")
+	}
+	for _, n := range c.twice {
+		out = append(out, n+" is given twice: the last counts")
 	}
 	for _, n := range c.WithoutEffect {
 		out = append(out, n+" does not change what is reserved")

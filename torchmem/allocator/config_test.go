@@ -15,16 +15,17 @@ func TestParseConfig(t *testing.T) {
 		" max_split_size_mb : 64 , max_non_split_rounding_mb:30": func(c *Config) bool {
 			return c.MaxSplitSize == 64*sizes.MiB && c.MaxRounding == 30*sizes.MiB && c.Text == "max_split_size_mb:64,max_non_split_rounding_mb:30"
 		},
-		"expandable_segments:True":             func(c *Config) bool { return c.Expandable },
-		"expandable_segments:False":            func(c *Config) bool { return !c.Expandable },
-		"roundup_power2_divisions:4":           func(c *Config) bool { return c.Roundup[0] == 4 && c.Roundup[15] == 4 },
-		"garbage_collection_threshold:0.6":     func(c *Config) bool { return c.GCThreshold == 0.6 && len(c.Notes()) == 1 },
-		"backend:native":                       func(c *Config) bool { return !c.Expandable },
-		"pinned_use_background_threads:True":   func(c *Config) bool { return len(c.Notes()) == 1 },
-		"large_segment_size_mb:64":             func(c *Config) bool { return c.LargeSegment == 64*sizes.MiB },
-		"per_process_memory_fraction:0.5":      func(c *Config) bool { return c.MemoryFraction == 0.5 },
-		"roundup_power2_divisions:[>:2]":       func(c *Config) bool { return c.Roundup[0] == 2 && c.Roundup[15] == 2 },
-		"roundup_power2_divisions:[256:1,>:0]": func(c *Config) bool { return c.Roundup[8] == 1 && c.Roundup[9] == 0 },
+		"expandable_segments:True,expandable_segments:False": func(c *Config) bool { return !c.Expandable && len(c.Notes()) == 1 },
+		"expandable_segments:True":                           func(c *Config) bool { return c.Expandable },
+		"expandable_segments:False":                          func(c *Config) bool { return !c.Expandable },
+		"roundup_power2_divisions:4":                         func(c *Config) bool { return c.Roundup[0] == 4 && c.Roundup[15] == 4 },
+		"garbage_collection_threshold:0.6":                   func(c *Config) bool { return c.GCThreshold == 0.6 && len(c.Notes()) == 1 },
+		"backend:native":                                     func(c *Config) bool { return !c.Expandable },
+		"pinned_use_background_threads:True":                 func(c *Config) bool { return len(c.Notes()) == 1 },
+		"large_segment_size_mb:64":                           func(c *Config) bool { return c.LargeSegment == 64*sizes.MiB },
+		"per_process_memory_fraction:0.5":                    func(c *Config) bool { return c.MemoryFraction == 0.5 },
+		"roundup_power2_divisions:[>:2]":                     func(c *Config) bool { return c.Roundup[0] == 2 && c.Roundup[15] == 2 },
+		"roundup_power2_divisions:[256:1,>:0]":               func(c *Config) bool { return c.Roundup[8] == 1 && c.Roundup[9] == 0 },
 		// The divisions that PyTorch's own tests name for this list.
 		"roundup_power2_divisions:[64:8,128:2,256:4,512:2,1024:4,>:1],max_split_size_mb:40": func(c *Config) bool {
 			return c.Roundup[5] == 8 && c.Roundup[6] == 8 && c.Roundup[7] == 2 && c.Roundup[8] == 4 && c.Roundup[9] == 2 &&
@@ -49,7 +50,6 @@ func TestParseConfigRefuses(t *testing.T) {
 		"max_split_size_mb:19":                             "at least 20",
 		"max_split_size_mb:x":                              "number of MiB, at least 20, not x",
 		"max_split_size_mb:99999999999999999999":           "number of MiB",
-		"max_split_size_mb:64,max_split_size_mb:128":       "given twice",
 		"expandable_segments:true":                         "True or False",
 		"garbage_collection_threshold:1":                   "between 0 and 1",
 		"garbage_collection_threshold:NaN":                 "between 0 and 1",

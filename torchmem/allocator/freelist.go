@@ -1,15 +1,17 @@
 package allocator
 
 import (
+	"math/bits"
 	"slices"
 	"sort"
 )
 
-// A freeList holds free blocks in order of size, then address, in pieces of bounded length: finding, adding and removing
-// one costs little however many there are, without a pointer for each.
+// A freeList holds free blocks in order of size, then address. Blocks of about one size share a bin, and a bit says which
+// bins have any: finding, adding and removing a block costs little however many there are.
 type freeList struct {
-	parts [][]freeBlock // none empty
-	n     int
+	n    int
+	used [binCount / 64]uint64
+	bins []bin // binCount of them, or none while nothing was added
 }
 
 type freeBlock struct {
@@ -17,8 +19,6 @@ type freeBlock struct {
 	addr uint64
 	node int32
 }
-
-const freePart = 128 // blocks of a part before it is cut in two
 
 // before is the order of a list. Nodes part blocks at one address: the model's address space is as large as a device's,
 // and a trace may ask for more.
@@ -32,14 +32,33 @@ func (a freeBlock) before(b freeBlock) bool {
 	return a.node < b.node
 }
 
-// A freeAt is a place in a freeList, valid until the list changes.
-type freeAt struct{ part, i int }
+// There are 16 bins to each power of two: few blocks share one, and a list of all of them is small.
+const (
+	binBits  = 4
+	binCount = 64 << binBits
+)
 
-// seek is the place of the first block not before b.
-func (l *freeList) seek(b freeBlock) freeAt {
-	p := sort.Search(len(l.parts), func(i int) bool { q := l.parts[i]; return !q[len(q)-1].before(b) })
+// binOf is the bin of a size. Larger sizes have no lower bin.
+func binOf(size int64) int {
+	log := bits.Len64(uint64(size))
+	if log <= binBits {
+		return int(size)
+	}
+	return (log-binBits)<<binBits | int(uint64(size)>>(log-1-binBits)&(1<<binBits-1))
+}
+
+// A bin holds its blocks in order, in pieces of bounded length. Only an only piece may be empty.
+type bin struct{ parts [][]freeBlock }
+
+const freePart = 128 // blocks of a part before it is cut in two
+
+// seek is the place of the first block not before b: a part, which may be one too many, and a place in it.
+func (l *bin) seek(b freeBlock) (p, i int) {
+	if len(l.parts) > 1 {
+		p = sort.Search(len(l.parts), func(i int) bool { q := l.parts[i]; return !q[len(q)-1].before(b) })
+	}
 	if p == len(l.parts) {
-		return freeAt{p, 0}
+		return p, 0
 	}
 	q := l.parts[p]
 	lo, hi := 0, len(q)
@@ -51,64 +70,141 @@ func (l *freeList) seek(b freeBlock) freeAt {
 			hi = m
 		}
 	}
-	return freeAt{p, lo}
-}
-
-func (l *freeList) end(a freeAt) bool { return a.part >= len(l.parts) }
-
-func (l *freeList) at(a freeAt) freeBlock { return l.parts[a.part][a.i] }
-
-func (l *freeList) next(a freeAt) freeAt {
-	if a.i++; a.i == len(l.parts[a.part]) {
-		return freeAt{a.part + 1, 0}
+	if lo == len(q) {
+		return p + 1, 0
 	}
-	return a
+	return p, lo
 }
 
-func (l *freeList) insert(b freeBlock) {
-	l.n++
+func (l *bin) insert(b freeBlock) {
 	if len(l.parts) == 0 {
-		l.parts = append(l.parts, append(make([]freeBlock, 0, freePart), b))
-		return
+		l.parts = append(l.parts, nil)
 	}
-	a := l.seek(b)
-	if l.end(a) {
-		a.part--
-		a.i = len(l.parts[a.part])
+	p, i := l.seek(b)
+	if p == len(l.parts) {
+		p--
+		i = len(l.parts[p])
 	}
-	q := append(l.parts[a.part], freeBlock{}) // by hand: each allocation and free comes here
-	copy(q[a.i+1:], q[a.i:])
-	q[a.i] = b
-	l.parts[a.part] = q
+	q := append(l.parts[p], freeBlock{}) // by hand: each allocation and free comes here
+	copy(q[i+1:], q[i:])
+	q[i] = b
+	l.parts[p] = q
 	if len(q) < freePart {
 		return
 	}
 	half := append(make([]freeBlock, 0, freePart), q[freePart/2:]...)
-	l.parts[a.part] = q[:freePart/2]
-	l.parts = slices.Insert(l.parts, a.part+1, half)
+	l.parts[p] = q[:freePart/2]
+	l.parts = slices.Insert(l.parts, p+1, half)
+}
+
+// remove takes out a block that is in the bin, and says whether it was the last.
+func (l *bin) remove(b freeBlock) bool {
+	p, i := l.seek(b)
+	q := l.parts[p]
+	copy(q[i:], q[i+1:])
+	l.parts[p] = q[:len(q)-1]
+	if len(q) > 1 {
+		return false
+	}
+	if len(l.parts) == 1 {
+		return true
+	}
+	l.parts = slices.Delete(l.parts, p, p+1)
+	return false
+}
+
+// A freeAt is a place in a freeList, valid until the list changes.
+type freeAt struct{ bin, part, i int }
+
+// seek is the place of the first block not before b.
+func (l *freeList) seek(b freeBlock) freeAt {
+	k := binOf(b.size)
+	if l.used[k>>6]>>(k&63)&1 != 0 {
+		if p, i := l.bins[k].seek(b); p < len(l.bins[k].parts) {
+			return freeAt{k, p, i}
+		}
+	}
+	return freeAt{bin: l.usedFrom(k + 1)}
+}
+
+// usedFrom is the first bin from k on that has blocks; binCount for none.
+func (l *freeList) usedFrom(k int) int {
+	if k >= binCount {
+		return binCount
+	}
+	w := k >> 6
+	word := l.used[w] >> (k & 63) << (k & 63)
+	for word == 0 {
+		if w++; w == len(l.used) {
+			return binCount
+		}
+		word = l.used[w]
+	}
+	return w<<6 + bits.TrailingZeros64(word)
+}
+
+func (l *freeList) end(a freeAt) bool { return a.bin >= binCount }
+
+func (l *freeList) at(a freeAt) freeBlock { return l.bins[a.bin].parts[a.part][a.i] }
+
+func (l *freeList) next(a freeAt) freeAt {
+	parts := l.bins[a.bin].parts
+	if a.i++; a.i < len(parts[a.part]) {
+		return a
+	}
+	if a.part++; a.part < len(parts) {
+		return freeAt{a.bin, a.part, 0}
+	}
+	return freeAt{bin: l.usedFrom(a.bin + 1)}
+}
+
+func (l *freeList) insert(b freeBlock) {
+	if l.bins == nil {
+		l.bins = make([]bin, binCount)
+	}
+	k := binOf(b.size)
+	l.n++
+	l.used[k>>6] |= 1 << (k & 63)
+	l.bins[k].insert(b)
 }
 
 // remove takes out a block that is in the list.
 func (l *freeList) remove(b freeBlock) {
-	a := l.seek(b)
+	k := binOf(b.size)
 	l.n--
-	q := l.parts[a.part]
-	if len(q) == 1 {
-		l.parts = slices.Delete(l.parts, a.part, a.part+1)
-		return
+	if l.bins[k].remove(b) {
+		l.used[k>>6] &^= 1 << (k & 63)
 	}
-	copy(q[a.i:], q[a.i+1:])
-	l.parts[a.part] = q[:len(q)-1]
 }
 
 // all are the blocks in order, as a copy.
-func (l *freeList) all() []freeBlock { return slices.Concat(l.parts...) }
+func (l *freeList) all() []freeBlock {
+	out := make([]freeBlock, 0, l.n)
+	for k := l.usedFrom(0); k < binCount; k = l.usedFrom(k + 1) {
+		for _, p := range l.bins[k].parts {
+			out = append(out, p...)
+		}
+	}
+	return out
+}
 
 // largest is the last block; ok is false where there is none.
-func (l *freeList) largest() (freeBlock, bool) {
-	if l.n == 0 {
-		return freeBlock{}, false
+func (l *freeList) largest() (b freeBlock, ok bool) {
+	for w := len(l.used) - 1; w >= 0; w-- {
+		if l.used[w] != 0 {
+			parts := l.bins[w<<6+bits.Len64(l.used[w])-1].parts
+			p := parts[len(parts)-1]
+			return p[len(p)-1], true
+		}
 	}
-	p := l.parts[len(l.parts)-1]
-	return p[len(p)-1], true
+	return b, false
+}
+
+// reset takes out all blocks and keeps the memory for others.
+func (l *freeList) reset() {
+	for k := l.usedFrom(0); k < binCount; k = l.usedFrom(k + 1) {
+		b := &l.bins[k]
+		b.parts = append(b.parts[:0], b.parts[0][:0])
+	}
+	l.n, l.used = 0, [binCount / 64]uint64{}
 }

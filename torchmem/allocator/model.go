@@ -3,8 +3,10 @@ package allocator
 import (
 	"slices"
 	"sort"
+	"sync"
 
 	"nsysmem/torchmem"
+	"nsysmem/torchmem/internal/sizes"
 )
 
 // How the model works
@@ -31,6 +33,9 @@ type model struct {
 	driver   *driver
 	capacity int64 // bytes that may be reserved; 0 for no limit
 	collect  int64 // bytes beyond which old segments go; 0 for never
+	least    int64 // bytes; with each capacity from here on …
+	below    int64 // … and below this the simulation goes as it went so far
+	lean     bool  // Options.lean
 
 	nodes  []node
 	spare  []int32
@@ -44,10 +49,27 @@ type model struct {
 	reserved   int64 // bytes
 	expandable int   // expandable segments made so far
 	result     *Result
+	scratch    *scratch
 	segment    func(a torchmem.Action, addr uint64, size int64, stream uint64) // told of each change, by tests
 }
 
 const noNode = -1
+
+// A scratch is the memory of a model that has done its work, for the next one.
+type scratch struct {
+	nodes        []node
+	spare, block []int32
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// putBack ends the model.
+func (m *model) putBack() {
+	clear(m.nodes) // they point to pools
+	*m.scratch = scratch{m.nodes, m.spare, m.block}
+	scratches.Put(m.scratch)
+	m.nodes, m.spare, m.block = nil, nil, nil
+}
 
 // node is a block, free or not, or a gap in an expandable segment.
 type node struct {
@@ -85,8 +107,10 @@ type pool struct {
 }
 
 func newModel(cfg *Config, d *driver, capacity int64, blocks int) *model {
-	m := &model{cfg: cfg, driver: d, capacity: capacity, block: make([]int32, blocks), pools: map[poolKey]*pool{},
-		event: -1, result: &Result{Conf: cfg.Text, Capacity: capacity}}
+	m := &model{cfg: cfg, driver: d, capacity: capacity, below: sizes.MaxSum, pools: map[poolKey]*pool{},
+		event: -1, result: &Result{Conf: cfg.Text, Capacity: capacity}, scratch: scratches.Get().(*scratch)}
+	m.nodes, m.spare = m.scratch.nodes[:0], m.scratch.spare[:0]
+	m.block = slices.Grow(m.scratch.block[:0], blocks)[:blocks]
 	if cfg.MemoryFraction > 0 && capacity > 0 {
 		m.capacity = int64(float64(capacity) * cfg.MemoryFraction)
 		m.collect = int64(cfg.GCThreshold * float64(m.capacity))
@@ -204,14 +228,16 @@ func (m *model) reserve(a torchmem.Action, addr uint64, size int64, p *pool) {
 		m.segment(a, addr, size, p.stream)
 	}
 	r := m.result
-	r.Curve = append(r.Curve, CurvePoint{Event: m.event, Reserved: m.reserved, Allocated: m.allocated})
+	if !m.lean {
+		r.Curve = append(r.Curve, CurvePoint{Event: m.event, Reserved: m.reserved, Allocated: m.allocated})
+	}
 	if m.reserved > r.PeakReserved {
 		r.PeakReserved, r.PeakReservedEvent = m.reserved, m.event
 	}
 }
 
-// final lists what is held, by address.
-func (m *model) final() []torchmem.MapSegment {
+// final lists what is held, by address. blocks is how many blocks there were in the recording.
+func (m *model) final(blocks int) []torchmem.MapSegment {
 	owner := map[int32]int{}
 	for b, i := range m.block {
 		if i >= 0 {
@@ -236,7 +262,7 @@ func (m *model) final() []torchmem.MapSegment {
 				open = true
 			}
 			b := torchmem.MapBlock{Addr: n.addr, Size: n.size, State: n.state, Block: -1}
-			if o, ok := owner[i]; ok {
+			if o, ok := owner[i]; ok && o < blocks {
 				b.Block = o
 			}
 			s := &out[len(out)-1]

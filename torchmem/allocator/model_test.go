@@ -32,7 +32,7 @@ func TestSimulateOwnSetting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res := RequestsOf(r).Simulate(mustParse(t, rec.Conf), Options{})
+		res := RequestsOf(r).Simulate(mustParse(t, rec.Conf), Options{Recorded: true})
 		if res.PeakReserved != rec.PeakReserved() {
 			t.Errorf("%s: %d bytes reserved at most, PyTorch says %d", rec.Name, res.PeakReserved, rec.PeakReserved())
 		}
@@ -99,12 +99,17 @@ func TestSimulateCutTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res := RequestsOf(r).Simulate(mustParse(t, rec.Conf), Options{check: func(m *model) { checkModel(t, m) }})
+		res := RequestsOf(r).Simulate(mustParse(t, rec.Conf), Options{Recorded: true, check: func(m *model) { checkModel(t, m) }})
 		if res.PeakReserved != rec.PeakReserved() {
 			t.Errorf("%s: %d bytes reserved at most, PyTorch says %d", rec.Name, res.PeakReserved, rec.PeakReserved())
 		}
 		checkFinal(t, rec.Name, s, res)
 	}
+}
+
+// threshold is the smallest capacity of a setting by itself.
+func (q *Requests) threshold(cfg *Config) int64 {
+	return q.smallest(cfg, q.Simulate(cfg, Options{})).Threshold
 }
 
 // TestCapacity asks the question that settings are for: a card on which the default fails with more in its cache than
@@ -114,7 +119,7 @@ func TestCapacity(t *testing.T) {
 	for _, rec := range snaptest.Runs(t, "../..", "unet_0") {
 		q := RequestsOf(rec.Replay(t))
 		def, exp := mustParse(t, ""), mustParse(t, "expandable_segments:True")
-		need := [2]int64{q.smallestCapacity(def), q.smallestCapacity(exp)}
+		need := [2]int64{q.threshold(def), q.threshold(exp)}
 		if need[0] <= need[1] {
 			t.Fatalf("the default needs %d bytes, expandable segments %d", need[0], need[1])
 		}
@@ -122,11 +127,11 @@ func TestCapacity(t *testing.T) {
 			if n := q.Simulate(c, Options{Capacity: need[i]}).FailedRequests; n > 0 {
 				t.Errorf("%q: %d requests fail with the smallest capacity %d", c.Text, n, need[i])
 			}
-			if n := q.Simulate(c, Options{Capacity: need[i] - sizes.LargeRound}).FailedRequests; n == 0 {
+			if n := q.Simulate(c, Options{Capacity: need[i] - 1}).FailedRequests; n == 0 {
 				t.Errorf("%q: no request fails with less than the smallest capacity %d", c.Text, need[i])
 			}
 		}
-		card := need[0] - sizes.LargeRound
+		card := need[0] - 1
 		res := q.Simulate(def, Options{Capacity: card})
 		f := res.Failed[0]
 		if f.FreeCache <= f.Request || f.LargestFree >= f.Rounded || res.PeakReserved > card {
@@ -362,6 +367,7 @@ func longRequests(n int) *Requests {
 			live = live[:len(live)-1]
 		}
 	}
+	q.joinFrees()
 	return q
 }
 
@@ -444,9 +450,9 @@ func TestAddressesRunOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, got := range RequestsOf(r).Sweep(cfgs, Options{Smallest: true}, nil) {
-			if got.PeakReserved < got.PeakAllocated || got.EndReserved < got.EndAllocated || got.EndAllocated < 0 || got.SmallestCapacity < got.PeakAllocated {
+			if got.PeakReserved < got.PeakAllocated || got.EndReserved < got.EndAllocated || got.EndAllocated < 0 || got.Smallest.Least < got.PeakAllocated {
 				t.Errorf("%q: peaks %d and %d, at the end %d and %d, smallest card %d", got.Conf, got.PeakReserved, got.PeakAllocated,
-					got.EndReserved, got.EndAllocated, got.SmallestCapacity)
+					got.EndReserved, got.EndAllocated, got.Smallest.Least)
 			}
 		}
 	}

@@ -43,3 +43,17 @@ func (p poolPlaces) of(addr uint64) int {
 	}
 	return 0
 }
+
+// countPrivate sums what private pools hold.
+func (m *model) countPrivate() {
+	for i := range m.nodes {
+		n := &m.nodes[i]
+		if n.pool == nil || n.pool.group.private == 0 || n.state == torchmem.NotMapped {
+			continue
+		}
+		m.result.PrivateReserved += n.size
+		if n.state == torchmem.Inactive {
+			m.result.PrivateFree += n.size
+		}
+	}
+}

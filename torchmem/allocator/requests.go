@@ -10,9 +10,12 @@ import (
 type Requests struct {
 	notes    []string
 	ops      []op
-	size     []int64  // of each block, as requested
-	pool     []uint32 // of each block, a place in pools
+	size     []int64  // of each block, as requested; then of each failed request
+	pool     []uint32 // of each of them, a place in pools
 	pools    []poolID
+	failed   []failed        // requests that failed in the recording
+	instead  map[int32]int32 // of blocks that were asked for in place of a failed request: its place in size
+	room     Room
 	released []recordedSegment // what the allocator gave back by itself
 	known    *recording
 	replay   *torchmem.Replay
@@ -28,10 +31,14 @@ type opKind uint8
 
 const (
 	opAlloc    opKind = iota // the block is asked for
+	opFree                   // the program frees it, and no stream uses it any more
 	opGiveBack               // the program frees it
 	opFinish                 // no stream uses it any more
-	opEmpty                  // torch.cuda.empty_cache
+	opEmpty                  // torch.cuda.empty_cache; with a block, unless that failed request was served
 	opRelease                // the allocator gave a segment back by itself; block is the place in released
+	opTry                    // a request that failed in the recording; block is its place in Requests.size
+	opDrop                   // what comes right after it
+	opRetry                  // the block is asked for in place of a failed request
 )
 
 type op struct {
@@ -44,14 +51,18 @@ type op struct {
 // address.
 //
 //  1. Each entry that hands out a block, takes it back or finishes it is one; halves that the trace lacks are added.
-//  2. Segments given back in a row are taken for a torch.cuda.empty_cache, unless the driver is asked for memory from the
+//  2. A request that failed is one too, and what the program then did is told (sortFailed).
+//  3. Segments given back in a row are taken for a torch.cuda.empty_cache, unless the driver is asked for memory from the
 //     same place in the program right after: then the allocator itself made room. An empty_cache that gave nothing back
 //     has left no trace.
-//  3. What came from the driver and went back, and where, is kept for the model of its addresses.
+//  4. What came from the driver and went back, and where, is kept for the model of its addresses, and how much it gave at
+//     most for the room that the program had.
 func RequestsOf(r *torchmem.Replay) *Requests {
 	q := &Requests{replay: r, size: make([]int64, len(r.Blocks)), pool: make([]uint32, len(r.Blocks))}
 	q.findPools()
-	t := tracer{q: q, blocks: r.Blocks, live: map[uint64]int32{}, bases: map[expandKey]uint64{}}
+	t := tracer{q: q, blocks: r.Blocks, live: map[uint64]int32{}, bases: map[expandKey]uint64{},
+		collects: r.Settings.GCThreshold > 0}
+	t.room.took(r.StartReserved)
 	q.ops = make([]op, 0, 3*len(r.Blocks))
 	t.startBlocks()
 	r.Trace().Each(func(i int, e *torchmem.TraceEvent) bool {
@@ -61,8 +72,24 @@ func RequestsOf(r *torchmem.Replay) *Requests {
 	end := int32(r.Events)
 	t.emptied(end)
 	t.date(end)
+	q.sortFailed()
+	q.joinFrees()
+	q.room = t.room.found()
 	q.known = learn(t.segments, t.bases)
 	return q
+}
+
+// joinFrees makes one request of the two halves of a free that follow each other: most do.
+func (q *Requests) joinFrees() {
+	out := q.ops[:0]
+	for _, o := range q.ops {
+		if n := len(out); n > 0 && o.kind == opFinish && out[n-1].kind == opGiveBack && out[n-1].block == o.block {
+			out[n-1].event, out[n-1].kind = o.event, opFree
+			continue
+		}
+		out = append(out, o)
+	}
+	q.ops = out
 }
 
 // findPools fills size, pool and pools.
@@ -76,9 +103,8 @@ func (q *Requests) findPools() {
 		p := poolID{b.Stream, private.of(b.Addr)}
 		n, ok := place[p]
 		if !ok {
-			n = uint32(len(q.pools))
+			n = q.addPool(p)
 			place[p] = n
-			q.pools = append(q.pools, p)
 		}
 		q.pool[i] = n
 	}
@@ -86,6 +112,11 @@ func (q *Requests) findPools() {
 		q.notes = append(q.notes, "the program has private pools (CUDA graphs): "+
 			"blocks of segments that were given back are taken for blocks of the common pools")
 	}
+}
+
+func (q *Requests) addPool(p poolID) uint32 {
+	q.pools = append(q.pools, p)
+	return uint32(len(q.pools) - 1)
 }
 
 // A tracer turns entries of a trace into requests.
@@ -100,6 +131,8 @@ type tracer struct {
 	back      []recordedSegment // given back, not yet known why
 	backStack torchmem.StackID
 	bases     map[expandKey]uint64
+	room      roomFinder
+	collects  bool // recorded with garbage_collection_threshold
 }
 
 func (t *tracer) add(event, block int32, kind opKind) {
@@ -136,6 +169,7 @@ func (t *tracer) entry(at int32, e *torchmem.TraceEvent) {
 		t.finish(at, e.Addr)
 	case torchmem.SegmentFree, torchmem.SegmentUnmap:
 		s := recordedSegment{at, true, e.Addr, e.Size}
+		t.room.gave(e.Size)
 		t.back = append(t.back, s)
 		t.backStack = e.Stack
 		if e.Action == torchmem.SegmentFree {
@@ -143,12 +177,17 @@ func (t *tracer) entry(at int32, e *torchmem.TraceEvent) {
 		}
 	case torchmem.SegmentAlloc:
 		t.segments = append(t.segments, recordedSegment{at, false, e.Addr, e.Size})
-		t.asked(at, e.Stack)
+		t.asked(at, e)
+		t.room.took(e.Size)
 	case torchmem.SegmentMap:
 		t.mapped(e)
-		t.asked(at, e.Stack)
+		t.asked(at, e)
+		t.room.took(e.Size)
 	case torchmem.OOM: // the cache was given back in vain
-		t.asked(at, e.Stack)
+		t.date(at)
+		t.asked(at, e)
+		t.emptied(at)
+		t.fail(at, e)
 	}
 }
 
@@ -190,12 +229,18 @@ func (t *tracer) emptied(at int32) {
 		t.add(at, -1, opEmpty)
 		t.back = t.back[:0]
 	}
+	t.room.settle()
 }
 
 // asked says that the driver was asked for memory from a place in the program: room may have been made for it.
-func (t *tracer) asked(at int32, stack torchmem.StackID) {
+func (t *tracer) asked(at int32, e *torchmem.TraceEvent) {
+	stack := e.Stack
 	if stack != t.backStack && stack != 0 && t.backStack != 0 {
 		return
+	}
+	// Old segments are collected, and pages mapped, without the driver having refused as much before.
+	if stack != 0 && stack == t.backStack && len(t.back) > 0 && e.Action == torchmem.SegmentAlloc && !t.collects {
+		t.room.refused(e.Size)
 	}
 	for _, s := range t.back {
 		t.add(at, int32(len(t.q.released)), opRelease)

@@ -135,7 +135,7 @@ func TestRoundTrip(t *testing.T) {
 			for i := range q.pool {
 				q.pool[i] = uint32(i / 16 % 2)
 			}
-			capacity := [3]int64{0, q.smallestCapacity(cfg), 200 << 20}[card]
+			capacity := [3]int64{0, q.threshold(cfg), 200 << 20}[card]
 			if cfg.GCThreshold > 0 && capacity == 0 {
 				continue
 			}
@@ -158,7 +158,7 @@ func TestRoundTrip(t *testing.T) {
 			failed += want.FailedRequests
 			retries += want.Retries
 			snaptest.CheckMap(t, r.StateAt(r.Events/2))
-			again := RequestsOf(r).Simulate(cfg, Options{})
+			again := RequestsOf(r).Simulate(cfg, Options{Recorded: true})
 			checkFinal(t, name, s, again)
 			if again.PeakAllocated != want.PeakAllocated {
 				t.Errorf("%s: simulated %d allocated at most, was %d", name, again.PeakAllocated, want.PeakAllocated)

@@ -5,7 +5,7 @@ import (
 	"nsysmem/torchmem/internal/sizes"
 )
 
-// alloc serves a request of the trace with a block of the small or the large pool; false where it failed (malloc).
+// alloc serves a request with a block of the small or the large pool; false where it failed (malloc).
 func (m *model) alloc(block int32, request int64, small, large *pool) bool {
 	size := sizes.Round(request, &m.cfg.Roundup)
 	p := small
@@ -17,7 +17,6 @@ func (m *model) alloc(block int32, request int64, small, large *pool) bool {
 		i = m.getNew(p, size)
 	}
 	if i == noNode {
-		m.fail(block, request, size)
 		return false
 	}
 	m.take(i, size)
@@ -88,14 +87,23 @@ func (m *model) getNew(p *pool, size int64) int32 {
 	return i
 }
 
-// room says whether the driver has so many bytes.
-func (m *model) room(size int64) bool { return m.capacity == 0 || m.reserved+size <= m.capacity }
+// room says whether the driver has so many bytes, and notes between which capacities the answers so far hold.
+func (m *model) room(size int64) bool {
+	n := m.reserved + size
+	if m.capacity == 0 || n <= m.capacity {
+		m.least = max(m.least, n)
+		return true
+	}
+	m.below = min(m.below, n)
+	return false
+}
 
 // grow gets a block from the driver (alloc_block); it is in no list.
 func (m *model) grow(p *pool, size int64) int32 {
 	want := sizes.Segment(size, m.cfg.LargeSegment)
 	// Of pages only what is missing is mapped, but a limit of the process is checked for the whole.
-	if (!m.cfg.Expandable || m.cfg.MemoryFraction > 0) && !m.room(want) {
+	whole := !m.cfg.Expandable || m.cfg.MemoryFraction > 0 || m.cfg.checkWhole
+	if whole && !m.room(want) {
 		return noNode
 	}
 	if m.cfg.Expandable {
@@ -134,6 +142,21 @@ func (m *model) giveBack(block int32) {
 	m.pend(block, i)
 }
 
+// freeNow is the program's free of a block that no stream uses any more.
+func (m *model) freeNow(block int32) {
+	i := m.block[block]
+	if i == noNode {
+		return
+	}
+	if m.nodes[i].state != torchmem.Active {
+		m.finish(block)
+		return
+	}
+	m.allocated -= m.nodes[i].size
+	m.block[block] = noNode
+	m.release(i)
+}
+
 // pend makes a block wait for its last stream.
 func (m *model) pend(block, i int32) {
 	m.nodes[i].state = torchmem.PendingFree
@@ -159,22 +182,30 @@ func (m *model) finish(block int32) {
 }
 
 // fail takes note of a request that cannot be served.
-func (m *model) fail(block int32, request, size int64) {
-	m.result.FailedRequests++
-	if len(m.result.Failed) == maxFailed {
+func (s *simulation) fail(block int32, request int64) {
+	res := s.result
+	res.FailedRequests++
+	if s.lean || len(res.Failed) == maxFailed {
 		return
 	}
-	f := FailedRequest{Event: m.event, Block: int(block), Request: request, Rounded: size, Allocated: m.allocated,
-		Reserved: m.reserved}
-	for _, g := range m.groups {
+	f := FailedRequest{Event: s.event, Block: int(block), Request: request, Rounded: sizes.Round(request, &s.cfg.Roundup),
+		Allocated: s.allocated, Reserved: s.reserved}
+	if block >= s.q.first() {
+		f.Block = -1
+	}
+	own := s.q.pools[s.q.pool[block]]
+	for _, g := range s.groups {
 		for _, p := range g.pools {
 			for _, b := range p.free.all() {
 				f.FreeCache += b.size
+				if g.private != own.private {
+					f.FreePrivate += b.size
+				}
 			}
 			if b, ok := p.free.largest(); ok {
 				f.LargestFree = max(f.LargestFree, b.size)
 			}
 		}
 	}
-	m.result.Failed = append(m.result.Failed, f)
+	res.Failed = append(res.Failed, f)
 }

@@ -60,8 +60,8 @@ func (c *Config) setExpandable(name, value string) error {
 
 // setRoundup takes one number for all sizes, or a list of size in MiB and number: sizes up to the first interval get the
 // first number, one after ">" holds for all intervals beyond the last that was named, and intervals that are left out in
-// between have none (observed in the settings that snapshots record; before PyTorch 2.9 ">" took the last named interval
-// along).
+// between have none (observed in the settings that snapshots record). Up to PyTorch 2.8 ">" takes the last interval that was
+// named along.
 func (c *Config) setRoundup(name, value string) error {
 	list, isList := strings.CutPrefix(value, "[")
 	if !isList {
@@ -85,6 +85,9 @@ func (c *Config) setRoundup(name, value string) error {
 		switch {
 		case k == beyond:
 			from, to = next, sizes.Intervals
+			if c.version.before(beyondNew) {
+				from = max(next-1, 0)
+			}
 		case i == 0:
 			from = 0
 		}

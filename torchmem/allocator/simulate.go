@@ -2,62 +2,80 @@ package allocator
 
 import (
 	"nsysmem/torchmem"
-	"nsysmem/torchmem/internal/sizes"
 )
 
 // Options are the circumstances of a simulation.
 type Options struct {
 	Capacity int64 // bytes that the process may reserve; 0 for no limit
-	Smallest bool  // Sweep finds Result.SmallestCapacity too, which takes a dozen more simulations
+	Smallest bool  // Sweep finds Result.SmallestCapacity too, which takes many more simulations
+	Recorded bool  // as the recorded run went: what failed fails, and what it gave back for want of room is given back
 
 	order order        // where segments are put
-	stop  bool         // at the first failed request
+	lean  bool         // stop at the first failed request, and keep neither Curve nor Final
 	begin func(*model) // called before the first step, by tests
 	check func(*model) // called after each step, by tests
 }
 
-// Simulate serves the requests under a setting. With the setting that they were recorded under it comes to the segments
-// of the snapshot, and without a capacity it gives back what the recorded run gave back when there was no room. What it
-// cannot know: the trace stays what it was, though a program may ask for other workspaces when less memory is free; time
-// is not modelled; and memory outside PyTorch has to be taken off the capacity before.
+// Simulate serves the requests under a setting. With Recorded and the setting that they were recorded under it comes to the
+// segments of the snapshot. What it cannot know: the trace stays what it was, though a program may ask for other workspaces
+// when less memory is free; time is not modelled; and memory outside PyTorch has to be taken off the capacity before.
 //
 //  1. What was there before the trace is laid out as it was, where the setting is that of the recording; else it is asked
 //     for anew.
-//  2. The requests are served one after another, and the peaks noted.
+//  2. The requests are served one after another, those that failed in the recording too, and the peaks noted.
 //  3. What is held at the end is listed.
 func (q *Requests) Simulate(cfg *Config, opt Options) *Result {
+	s := q.simulation(cfg, opt)
+	if opt.begin != nil {
+		opt.begin(s.model)
+	}
+	s.run(&opt)
+	res := s.result
+	res.Notes = append(cfg.Notes(), q.notes...)
+	res.asked = s.least
+	res.EndReserved, res.EndAllocated = s.reserved, s.allocated
+	if !opt.lean {
+		res.Final = s.final(int(q.first()))
+		res.Segments = len(res.Final)
+		s.countPrivate()
+	}
+	res.ReservedRange = [2]int64{res.PeakReserved, res.PeakReserved}
+	s.putBack()
+	return res
+}
+
+// simulation is one that has not begun.
+func (q *Requests) simulation(cfg *Config, opt Options) *simulation {
 	m := newModel(cfg, newDriver(opt.order, q.known), opt.Capacity, len(q.size))
-	s := simulation{model: m, q: q, same: q.sameSetting(cfg)}
+	m.lean = opt.lean
+	s := &simulation{model: m, q: q, same: q.sameSetting(cfg), recorded: opt.Recorded}
 	for _, p := range q.pools {
 		s.small = append(s.small, m.pool(poolKey{p, true}))
 		s.large = append(s.large, m.pool(poolKey{p, false}))
 	}
-	if opt.begin != nil {
-		opt.begin(m)
-	}
-	ops := q.ops
-	if q.replay.Doubts.Cut && s.same {
+	return s
+}
+
+// run serves the requests and says how many.
+func (s *simulation) run(opt *Options) int {
+	ops := s.q.ops
+	if s.q.replay.Doubts.Cut && s.same {
 		for len(ops) > 0 && ops[0].event < 0 {
 			ops = ops[1:]
 		}
-		m.seed(q.replay)
+		s.seed(s.q.replay)
+		s.fitSeed()
 	}
 	for i := range ops {
-		served := s.serve(&ops[i])
-		if !served && opt.stop {
-			return m.result
+		if opt.lean && s.result.FailedRequests > 0 {
+			return i
 		}
+		s.serve(&ops[i])
 		if opt.check != nil {
-			opt.check(m)
+			opt.check(s.model)
 		}
 	}
-	res := m.result
-	res.Notes = append(cfg.Notes(), q.notes...)
-	res.EndReserved, res.EndAllocated = m.reserved, m.allocated
-	res.Final = m.final()
-	res.Segments = len(res.Final)
-	res.ReservedRange = [2]int64{res.PeakReserved, res.PeakReserved}
-	return res
+	return len(ops)
 }
 
 // A simulation is the model at work on requests.
@@ -66,26 +84,41 @@ type simulation struct {
 	q            *Requests
 	small, large []*pool // by place in Requests.pools
 	same         bool    // the setting is that of the recording
+	recorded     bool    // Options.Recorded
 }
 
-// serve carries out one request and notes the peaks; false where it failed.
-func (s *simulation) serve(o *op) bool {
-	served := true
+// serve carries out one request and notes the peaks.
+func (s *simulation) serve(o *op) {
 	s.event = o.event
 	switch o.kind {
 	case opAlloc:
-		p := s.q.pool[o.block]
-		served = s.alloc(o.block, s.q.size[o.block], s.small[p], s.large[p])
+		if !s.ask(o.block) {
+			s.fail(o.block, s.q.size[o.block])
+		}
+	case opFree:
+		s.freeNow(o.block)
 	case opGiveBack:
 		s.giveBack(o.block)
 	case opFinish:
 		s.finish(o.block)
 	case opEmpty:
-		s.releaseAll()
+		if o.block < 0 || s.block[o.block] == noNode {
+			s.releaseAll()
+		}
 	case opRelease:
 		// Why there was no room is not known (other programs, a limit), only that there was none under this setting.
-		if s.same && s.result.Capacity == 0 {
+		if s.recorded && s.same {
 			s.releaseAt(&s.q.released[o.block])
+		}
+	case opTry:
+		s.try(o.block)
+	case opDrop:
+		if s.q.failed[o.block-s.q.first()].drop {
+			s.freeNow(o.block)
+		}
+	case opRetry:
+		if !s.takeOver(s.q.instead[o.block], o.block) && !s.ask(o.block) {
+			s.fail(o.block, s.q.size[o.block])
 		}
 	}
 	res := s.result
@@ -96,7 +129,42 @@ func (s *simulation) serve(o *op) bool {
 	if gap > res.LargestGap {
 		res.LargestGap, res.LargestGapEvent = gap, o.event
 	}
-	return served
+}
+
+// ask serves a request from its pools; false where it fails.
+func (s *simulation) ask(block int32) bool {
+	p := s.q.pool[block]
+	return s.alloc(block, s.q.size[block], s.small[p], s.large[p])
+}
+
+// try serves a request that failed in the recording.
+//
+//  1. As the run was recorded, it fails.
+//  2. One that was made in place of another that is served here is not made.
+//  3. Served, it lives as long as what was asked for in its place; where nothing was, what would have come after is unknown.
+//  4. Where it fails here too, the program does what it did then. If that was to die, it has failed.
+func (s *simulation) try(block int32) {
+	f := &s.q.failed[block-s.q.first()]
+	switch {
+	case s.recorded:
+	case f.before >= 0 && s.takeOver(f.before, block):
+	case s.ask(block):
+		s.result.AtLeast = s.result.AtLeast || f.After.Fatal()
+	case f.After.Fatal():
+		s.fail(block, s.q.size[block])
+	default:
+		s.result.GotOver++
+	}
+}
+
+// takeOver gives a block to another request; false where the first has none.
+func (s *simulation) takeOver(from, to int32) bool {
+	i := s.block[from]
+	if i == noNode {
+		return false
+	}
+	s.block[from], s.block[to] = noNode, i
+	return true
 }
 
 // sameSetting says that the requests were recorded under cfg.
@@ -104,16 +172,6 @@ func (q *Requests) sameSetting(cfg *Config) bool {
 	s := &q.replay.Settings
 	return s.Known && s.Expandable == cfg.Expandable && s.MaxSplitSize == cfg.MaxSplitSize &&
 		s.GCThreshold == cfg.GCThreshold && sameDivisions(&s.RoundupPower2, &cfg.Roundup)
-}
-
-// sameDivisions compares divisions; 0 and 1 both mean none.
-func sameDivisions(a, b *sizes.Divisions) bool {
-	for i := range a {
-		if max(a[i], 1) != max(b[i], 1) {
-			return false
-		}
-	}
-	return true
 }
 
 // seed lays out what was there before the trace, as it was.
@@ -135,6 +193,22 @@ func (m *model) seed(r *torchmem.Replay) {
 		m.reserve(action, g.Addr, g.Size, p)
 	}
 	m.result.PeakAllocated, m.result.CacheAtPeak = m.allocated, m.reserved-m.allocated
+}
+
+// fitSeed gives the cache back where what was there before the trace is more than the capacity. What does not fit even then
+// is a failed request.
+func (s *simulation) fitSeed() {
+	if s.room(0) {
+		return
+	}
+	s.result.Retries++
+	s.releaseAll()
+	if s.room(0) {
+		return
+	}
+	s.result.FailedRequests++
+	s.result.Failed = append(s.result.Failed, FailedRequest{Event: -1, Block: -1, Request: s.reserved - s.capacity,
+		Rounded: s.reserved - s.capacity, Allocated: s.allocated, Reserved: s.reserved})
 }
 
 // seedBlocks adds the blocks of a segment behind a node and returns the last of them.

@@ -3,8 +3,6 @@ package allocator
 import (
 	"runtime"
 	"sync"
-
-	"nsysmem/torchmem/internal/sizes"
 )
 
 // SweepGrid are settings worth trying: the default, each rule by itself in a few strengths, and combinations that do not
@@ -26,14 +24,36 @@ func SweepGrid() []string {
 // from one goroutine at a time.
 func (q *Requests) Sweep(cfgs []*Config, opt Options, done func(n int)) []*Result {
 	out := make([]*Result, len(cfgs))
+	atOnce(len(cfgs), func(i int) { out[i] = q.simulateOrders(cfgs[i], opt) }, done)
+	return out
+}
+
+// SweepLimited simulates each setting with a capacity of its own, bytes, as Sweep does in the driver's order alone. free are
+// the results without a limit: with a capacity that was never asked beyond nothing changes.
+func (q *Requests) SweepLimited(cfgs []*Config, capacity []int64, free []*Result, done func(n int)) []*Result {
+	out := make([]*Result, len(cfgs))
+	atOnce(len(cfgs), func(i int) {
+		if c := cfgs[i]; c.MemoryFraction == 0 && free[i].asked <= capacity[i] {
+			same := *free[i]
+			same.Capacity = capacity[i]
+			out[i] = &same
+			return
+		}
+		out[i] = q.Simulate(cfgs[i], Options{Capacity: capacity[i]})
+	}, done)
+	return out
+}
+
+// atOnce does n pieces of work on all cores.
+func atOnce(n int, do func(i int), done func(n int)) {
 	work := make(chan int)
 	var workers sync.WaitGroup
 	var telling sync.Mutex
 	finished := 0
-	for range min(len(cfgs), runtime.GOMAXPROCS(0)) {
+	for range min(n, runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
 			for i := range work {
-				out[i] = q.simulateOrders(cfgs[i], opt)
+				do(i)
 				telling.Lock()
 				finished++
 				if done != nil {
@@ -43,13 +63,16 @@ func (q *Requests) Sweep(cfgs []*Config, opt Options, done func(n int)) []*Resul
 			}
 		})
 	}
-	for i := range cfgs {
+	for i := range n {
 		work <- i
 	}
 	close(work)
 	workers.Wait()
-	return out
 }
+
+// longTrace is how many requests a trace may have for all orders of segments to be simulated: with more, the two further
+// simulations of each setting would be most of what a sweep takes, for a range of a few percent.
+const longTrace = 1_000_000
 
 // simulateOrders is Simulate in the driver's order, with ReservedRange over all orders. With expandable segments there is
 // only one.
@@ -57,12 +80,17 @@ func (q *Requests) simulateOrders(cfg *Config, opt Options) *Result {
 	opt.order = driverOrder
 	res := q.Simulate(cfg, opt)
 	if opt.Smallest {
-		res.SmallestCapacity = q.smallestCapacity(cfg)
+		res.Smallest = q.smallest(cfg, res)
 	}
 	if cfg.Expandable {
 		return res
 	}
+	if len(q.ops) > longTrace {
+		res.Notes = append(res.Notes, "the trace is long: what other orders of addresses come to was not looked for")
+		return res
+	}
 	low, high := &res.ReservedRange[0], &res.ReservedRange[1]
+	opt.lean = true
 	for opt.order = driverOrder + 1; opt.order < numOrders; opt.order++ {
 		other := q.Simulate(cfg, opt).PeakReserved
 		*low, *high = min(*low, other), max(*high, other)
@@ -72,31 +100,4 @@ func (q *Requests) simulateOrders(cfg *Config, opt Options) *Result {
 			"where the driver puts a new segment cannot be known for sure: the range is what other orders come to")
 	}
 	return res
-}
-
-// smallestCapacity is the least number of bytes, in whole 2 MiB, with which every request is served: it serves all, and
-// 2 MiB less does not. A little less may, since giving back the cache changes what comes after; what is found is safe.
-func (q *Requests) smallestCapacity(cfg *Config) int64 {
-	const step = sizes.LargeRound
-	// The limit only keeps what the recorded run gave back from being followed.
-	free := q.Simulate(cfg, Options{Capacity: 4 * sizes.MaxSum})
-	lo, hi := free.PeakAllocated/step, sizes.Up(free.PeakReserved, step)/step // lo fails or is what is needed at least
-	if cfg.MemoryFraction > 0 {
-		lo, hi = int64(float64(lo)/cfg.MemoryFraction), int64(float64(hi)/cfg.MemoryFraction)+1
-	}
-	serves := func(n int64) bool {
-		return q.Simulate(cfg, Options{Capacity: n * step, stop: true}).FailedRequests == 0
-	}
-	if hi == 0 || lo > 0 && serves(lo) {
-		return min(lo, hi) * step
-	}
-	for lo+1 < hi {
-		mid := lo + (hi-lo)/2
-		if serves(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi * step
 }
