@@ -21,7 +21,7 @@ func (w *Comparison) doubts(q *allocator.Requests) {
 			wording.Bytes(p.PrivateReserved), wording.Bytes(p.PrivateFree))
 	}
 	if n := w.Replay.Snapshot().OddEvents; n > 0 {
-		say("%s of the snapshot cannot be (sizes or addresses beyond any device) and are left out", entries(n))
+		say("left out of the snapshot, for their sizes or addresses are beyond any device: %s", entries(n))
 	}
 	if w.Trouble != nil {
 		say("the trace has a failed request only as the recorded setting rounded it; other settings round that again")

@@ -92,7 +92,6 @@ func TestWhatIfRefuses(t *testing.T) {
 		{[]string{snap, snap}, exitUsage, []string{"give one snapshot"}},
 		{[]string{snap, "--conf", "max_split:64"}, exitUsage, append(known, `"max_split" is not known`)},
 		{[]string{snap, "--conf", "expandable_segments:yes"}, exitUsage, []string{`nsysmem: --conf: setting "expandable_segments:yes"`, "True or False, not yes"}},
-		{[]string{snap, "--conf", "max_split_size_mb:64,max_split_size_mb:32"}, exitUsage, append(known, "twice")},
 		{[]string{snap, "--conf", "backend:cudaMallocAsync,max_split_size_mb:64"}, exitUsage, append(known, "contradicts")},
 		{[]string{snap, "--conf", "max_split_size_mb:10"}, exitUsage, []string{`nsysmem: --conf: setting "max_split_size_mb:10": max_split_size_mb is a whole number of MiB, at least 20, not 10`}},
 		{[]string{snap, "--capacity", "24G"}, exitUsage, []string{"GiB"}},
