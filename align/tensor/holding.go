@@ -16,6 +16,7 @@ type Holding struct {
 	ByFrame    []Share
 	ByPhase    []Share // phase of birth
 	ByCategory []Share
+	ByModule   []Share // NoModule alone where the program noted none
 }
 
 // A Share is a part of a Holding.
@@ -32,7 +33,7 @@ const NoFrame = "(no Python frame)"
 // hold sums the blocks that are live just after a time.
 func hold(blocks []Block, at int64) Holding {
 	h := Holding{Time: at}
-	var frame, phase, cat Shares
+	var frame, phase, cat, module Shares
 	for i := range blocks {
 		b := &blocks[i]
 		if b.Start != Never && b.Start > at || b.End != Never && b.End <= at {
@@ -46,8 +47,9 @@ func hold(blocks []Block, at int64) Holding {
 		}
 		phase.Add(born, b.Bytes)
 		cat.Add(b.Category, b.Bytes)
+		module.Add(cmp.Or(b.Module, NoModule), b.Bytes)
 	}
-	h.ByFrame, h.ByPhase, h.ByCategory = frame.List(), phase.List(), cat.List()
+	h.ByFrame, h.ByPhase, h.ByCategory, h.ByModule = frame.List(), phase.List(), cat.List(), module.List()
 	return h
 }
 

@@ -65,6 +65,9 @@ func (m *Memory) blocks(p *Program) []Block {
 			frames[b.Stack] = f
 		}
 		n.Frame = f
+		if b.BirthEvent >= 0 {
+			n.Module = r.Snapshot().Text(r.Trace().At(int(b.BirthEvent)).Note)
+		}
 	}
 	for i := range out {
 		if n := &out[i]; n.End != Never {

@@ -84,4 +84,5 @@ type Block struct {
 	Lifetime     int // iterations begun while it was live
 	Stack        torchmem.StackID
 	Frame        string // the innermost Python frame outside of libraries; empty where unknown
+	Module       string // the path of the module whose forward asked for it, as the program noted it in PyTorch's metadata of the allocation; empty where it did not
 }

@@ -117,7 +117,7 @@ func TestOutsideSums(t *testing.T) {
 func TestHold(t *testing.T) {
 	blocks := []Block{
 		{Start: Never, End: Never, Bytes: 1, Phase: "x", Frame: "a.py:1 f", Category: "parameter"},
-		{Start: 5, End: 20, Bytes: 2, Phase: "forward", Frame: "a.py:1 f", Category: "activation"},
+		{Start: 5, End: 20, Bytes: 2, Phase: "forward", Frame: "a.py:1 f", Category: "activation", Module: "h.0"},
 		{Start: 10, End: 11, Bytes: 4, Category: "activation"},
 		{Start: 11, End: 20, Bytes: 8}, // later
 		{Start: 1, End: 10, Bytes: 16}, // gone
@@ -126,7 +126,8 @@ func TestHold(t *testing.T) {
 	want := Holding{Time: 10, Bytes: 7,
 		ByFrame:    []Share{{NoFrame, 1, 4}, {"a.py:1 f", 2, 3}},
 		ByPhase:    []Share{{"(none)", 1, 4}, {"forward", 1, 2}, {"(before recording)", 1, 1}},
-		ByCategory: []Share{{"activation", 2, 6}, {"parameter", 1, 1}}}
+		ByCategory: []Share{{"activation", 2, 6}, {"parameter", 1, 1}},
+		ByModule:   []Share{{NoModule, 2, 5}, {"h.0", 1, 2}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

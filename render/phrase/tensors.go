@@ -107,15 +107,24 @@ func misfits(ten *tensor.Memory) int {
 
 // A ShareGroup is one way to tell who holds memory.
 type ShareGroup struct {
-	By     string // "frame", "phase of birth" or "category"
+	By     string // "module", "frame", "phase of birth" or "category"
 	Shares []tensor.Share
 }
 
-// ShareGroups are the ways in which a holding is told. Where no block has a frame, there is none by frame.
+// ShareGroups are the ways in which a holding is told. Where no block has a frame, there is none by frame, and where the
+// program noted no modules, none by module. Layers that repeat are one share.
 func ShareGroups(h *tensor.Holding) []ShareGroup {
 	var out []ShareGroup
+	if HasModules(h) {
+		out = append(out, ShareGroup{"module", tensor.FoldModules(h.ByModule)})
+	}
 	if len(h.ByFrame) > 1 || len(h.ByFrame) == 1 && h.ByFrame[0].Name != tensor.NoFrame {
 		out = append(out, ShareGroup{"frame", h.ByFrame})
 	}
 	return append(out, ShareGroup{"phase of birth", h.ByPhase}, ShareGroup{"category", h.ByCategory})
+}
+
+// HasModules says that the program noted which module asked for some of the blocks.
+func HasModules(h *tensor.Holding) bool {
+	return len(h.ByModule) > 1 || len(h.ByModule) == 1 && h.ByModule[0].Name != tensor.NoModule
 }

@@ -109,10 +109,17 @@ func (e *encoder) libraries(t *align.Track, list []tensor.Library) {
 func (e *encoder) holding(t *align.Track, h *tensor.Holding) {
 	e.raw("{")
 	members(e, tables.Holdings.Columns(tables.JSON), tables.HoldingRow(e.rep, t, h))
-	for _, g := range []struct {
+	groups := []struct {
 		key    string
 		shares []tensor.Share
-	}{{"by_frame", h.ByFrame}, {"by_phase", h.ByPhase}, {"by_category", h.ByCategory}} {
+	}{{"by_frame", h.ByFrame}, {"by_phase", h.ByPhase}, {"by_category", h.ByCategory}}
+	if phrase.HasModules(h) {
+		groups = append(groups, struct {
+			key    string
+			shares []tensor.Share
+		}{"by_module", h.ByModule})
+	}
+	for _, g := range groups {
 		e.key(g.key)
 		objects(e, "", tables.HolderTable.Columns(tables.JSON), tables.ShareRows(tables.Largest(g.shares, maxTops, "(others)")))
 	}

@@ -44,6 +44,7 @@ var Tensors = define(slices.Concat(
 		{Key: "bytes", Head: "requested", Unit: Bytes, Int: func(r *tensorRow) int64 { return r.Item.Bytes }},
 		{Key: "counted_bytes", Head: "counted", Unit: Bytes, Int: func(r *tensorRow) int64 { return r.Item.Counted }},
 		{Key: "category", Head: "category", Text: func(r *tensorRow) string { return r.Item.Category }},
+		{Key: "module", Head: "module", Text: func(r *tensorRow) string { return r.Item.Module }},
 		{Key: "rule", Head: "told by", Text: func(r *tensorRow) string { return r.Item.Rule }},
 		{Key: "end_at_ns", Head: "given back", Unit: Time, Int: func(r *tensorRow) int64 { return r.after(r.Item.End) }, Has: isGivenBack},
 		iterationOf("end_iteration", "given back in iteration", func(k *tensor.Block) int { return k.EndIteration }),
@@ -58,7 +59,7 @@ var Tensors = define(slices.Concat(
 		{Key: "stack", Head: "stack", Text: func(r *tensorRow) string { return r.Track.Tensors.ShortStack(r.Item.Stack) }},
 	}), Views{
 	Workbook: "pid, device, at_ns, iteration, phase, from, bytes, bytes!, counted_bytes!, category, rule, end_at_ns, " +
-		"end_iteration, end_phase, lifetime, lifetime_ns, address, stream, note, frame, stack",
+		"end_iteration, end_phase, lifetime, lifetime_ns, address, stream, note, module, frame, stack",
 })[0]
 
 // TensorGrid is the table of the blocks of all tracks. Many blocks have the same stack: its text is made once.

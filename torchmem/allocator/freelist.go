@@ -199,12 +199,3 @@ func (l *freeList) largest() (b freeBlock, ok bool) {
 	}
 	return b, false
 }
-
-// reset takes out all blocks and keeps the memory for others.
-func (l *freeList) reset() {
-	for k := l.usedFrom(0); k < binCount; k = l.usedFrom(k + 1) {
-		b := &l.bins[k]
-		b.parts = append(b.parts[:0], b.parts[0][:0])
-	}
-	l.n, l.used = 0, [binCount / 64]uint64{}
-}
