@@ -56,8 +56,8 @@ func (s *Step) knowsMemory() bool { return s.collected().Memory }
 
 func (s *Step) knowsKernels() bool { return s.collected().Kernels }
 
-// hasGraphPools says that graphs of the track were traced whole: their kernels are not among its kernels.
-func (s *Step) hasGraphPools() bool { return s.Track.Total.GPU.Graphs > 0 }
+// hasGraphs says that graphs of the track were traced whole: their kernels are not among its kernels.
+func (s *Step) hasGraphs() bool { return s.Track.Total.GPU.Graphs > 0 }
 
 func (s *Step) isPhase() bool { return s.Phase != nil }
 
@@ -161,9 +161,9 @@ var steps = append([]Column[*Step]{
 	{Key: "duration_ns", Head: "time", Unit: Time, Int: (*Step).duration},
 	// For people, who need them where graphs are traced whole alone.
 	{Key: "some_graphs", Head: "graphs", Unit: Count, Int: func(s *Step) int64 { return s.use().GPU.Graphs },
-		Has: (*Step).hasGraphPools, Known: (*Step).knowsKernels},
+		Has: (*Step).hasGraphs, Known: (*Step).knowsKernels},
 	{Key: "some_graph_ns", Head: "graph time", Unit: Time, Int: func(s *Step) int64 { return s.use().GPU.GraphNS },
-		Has: (*Step).hasGraphPools, Known: (*Step).knowsKernels},
+		Has: (*Step).hasGraphs, Known: (*Step).knowsKernels},
 	{Key: "peak_phase", Head: "peak phase", Text: func(s *Step) string { return s.PeakBy().Phase }, Known: (*Step).knowsMemory},
 	{Key: "peak_by", Head: "peak phase", Text: func(s *Step) string { return s.PeakBy().String() }, Known: (*Step).knowsMemory},
 	{Key: "peak_ties", Head: "peak ties with", Text: func(s *Step) string { return strings.Join(s.PeakBy().Ties, ", ") },
