@@ -152,7 +152,7 @@ func (m *model) freeNow(block int32) {
 		m.finish(block)
 		return
 	}
-	m.allocated -= m.nodes[i].size
+	m.count(m.nodes[i].pool, -m.nodes[i].size)
 	m.block[block] = noNode
 	m.release(i)
 }
