@@ -33,6 +33,14 @@ func (p PeakBy) String() string {
 	return p.Phase + " (tie: " + strings.Join(p.Ties, ", ") + ")"
 }
 
+// Short is String for a column that may be cut: "≈ forward" where other phases tie with it.
+func (p PeakBy) Short() string {
+	if len(p.Ties) == 0 {
+		return p.Phase
+	}
+	return "≈ " + p.Phase
+}
+
 // own is how high a level comes in a row: the device level without static memory unless that is all there is, other levels
 // as they are.
 func (u *Use) own(kind LevelKind) (OwnPeak, bool) {

@@ -19,6 +19,7 @@ type Cache struct {
 	LargestFree int64 // bytes; largest free block that the request's stream and pool may use, else the largest of all
 	Stuck       int64 // bytes of Free in segments that hold live blocks
 	DeviceFree  int64 // bytes free on the card, of a failure; 0 where unknown
+	Private     bool  // the request was for a private pool of a CUDA graph, which takes nothing from the cache
 }
 
 // splitAbove is the largest request of the small pool, in bytes. Its free blocks serve no larger one, so that a small
@@ -26,9 +27,9 @@ type Cache struct {
 const splitAbove = 1 << 20
 
 // Misfit says that the cache had as many bytes free as were asked for, and still no block that would do: they lay in
-// pieces, or in the blocks of another stream.
+// pieces, or in the blocks of another stream. A private pool may have none of them, however they lie.
 func (c *Cache) Misfit() bool {
-	return c.Request > splitAbove && c.Free >= c.Request && c.LargestFree < c.Request
+	return !c.Private && c.Request > splitAbove && c.Free >= c.Request && c.LargestFree < c.Request
 }
 
 // cache places what a replay says of the cache in the program.
@@ -39,6 +40,7 @@ func (m *Memory) cache(tl Timeline, c *torchmem.Cache) Cache {
 		out.Free -= m.private[n-1].Free
 		out.LargestFree, out.Stuck = min(out.LargestFree, out.Free), min(out.Stuck, out.Free)
 	}
+	out.Private = slices.ContainsFunc(m.pools, func(p torchmem.PrivateSegment) bool { return p.Since == c.Event })
 	out.Iteration, out.Phase = tl.Where(out.Time)
 	return out
 }
@@ -49,9 +51,8 @@ func (m *Memory) cacheAt(tl Timeline, event int, reserved int64) *Cache {
 	if event >= 0 {
 		c.Time = m.ReportTime(m.Replay.Trace().At(event).Time)
 	}
-	pools := m.Replay.PrivateSegments()
 	for _, s := range m.Replay.StateAt(event) {
-		private := slices.ContainsFunc(pools, func(p torchmem.PrivateSegment) bool {
+		private := slices.ContainsFunc(m.pools, func(p torchmem.PrivateSegment) bool {
 			return int(p.Since) <= event && p.Addr-s.Addr < uint64(s.Size)
 		})
 		free, live := int64(0), false

@@ -29,7 +29,7 @@ func FromSnapshot(match *Match, utc int64, p *Program, d Driver) *Memory {
 			}
 		}
 	}
-	m.private = r.PrivateFree()
+	m.private, m.pools = r.PrivateFree(), r.PrivateSegments()
 	for i := range r.Growth {
 		m.Growth = append(m.Growth, m.cache(p, &r.Growth[i]))
 	}

@@ -30,7 +30,8 @@ type Memory struct {
 	Replay *torchmem.Replay // for maps of segments; nil without a snapshot
 	Shift  int64            // ns; snapshot time less Shift is report time
 
-	private []torchmem.PrivateStep // of Replay
+	private []torchmem.PrivateStep    // of Replay
+	pools   []torchmem.PrivateSegment // likewise
 }
 
 // An Origin says what tells of tensors.

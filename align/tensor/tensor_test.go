@@ -162,6 +162,7 @@ func TestMisfit(t *testing.T) {
 		{Cache{Request: 2 * mib, Free: 2*mib - 1, LargestFree: mib}, false},
 		{Cache{Request: 2 * mib, Free: 4 * mib, LargestFree: 2 * mib}, false},
 		{Cache{Request: mib, Free: 4 * mib}, false}, // of the small pool
+		{Cache{Request: 2 * mib, Free: 2 * mib, LargestFree: mib, Private: true}, false},
 	} {
 		if c.Misfit() != c.want {
 			t.Errorf("%+v: %v", c.Cache, c.Misfit())

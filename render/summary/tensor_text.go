@@ -26,6 +26,13 @@ func (p *printer) inferred(t *align.Track) {
 	}
 }
 
+// ties says what the mark before a phase's name means, where some of the iterations that are shown have one.
+func (p *printer) ties(t *align.Track, show thinned, kind align.LevelKind) {
+	if s := phrase.Ties(t, show, kind); s != "" {
+		p.para("  ", s, dim)
+	}
+}
+
 // tensors writes what a snapshot, or a program without a caching allocator, tells of the track's tensors.
 func (p *printer) tensors(rep *findings.Report, t *align.Track) {
 	ten := t.Tensors
@@ -79,6 +86,7 @@ func (p *printer) threeLevels(rep *findings.Report, t *align.Track) {
 		show := thin(t.Iterations, textIterations)
 		p.table(laidOut(tables.TensorLevels.Columns(tables.Terminal), stepsOf(rep, t, show)), show.gaps(""))
 		p.inferred(t)
+		p.ties(t, show, align.LevelAllocated)
 		p.para("  ", phrase.EndGaps(t), dim)
 	}
 	if len(t.Phases) > 0 {

@@ -153,6 +153,9 @@ func (p *printer) iterations(rep *findings.Report, t *align.Track) {
 	show := thin(t.Iterations, textIterations)
 	p.table(laidOut(tables.Iterations.Columns(tables.Terminal), stepsOf(rep, t, show)), show.gaps(""))
 	p.inferred(t)
+	if rep.Collected.Memory {
+		p.ties(t, show, align.LevelDevice)
+	}
 	if left := len(t.Iterations) - len(show); left > 0 {
 		p.para("  ", fmt.Sprintf("(%s of %s iterations are not shown: first, last, highest and truncated ones are; all are in --format csv and json)",
 			wording.Count(left), wording.Count(len(t.Iterations))), dim)

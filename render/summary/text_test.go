@@ -48,6 +48,27 @@ func TestTextGolden(t *testing.T) {
 	}
 }
 
+// TestTextTies: a tie reads in 80 columns, and is told where there is one alone.
+func TestTextTies(t *testing.T) {
+	t.Parallel()
+	rep := sample.Report(4)
+	if got := textOf(t, rep, 80, false); strings.Contains(got, "≈") {
+		t.Errorf("a tie where there is none:\n%s", got)
+	}
+	it := &rep.Tracks[0].Iterations[0]
+	it.Phases[0].Memory.Peak = it.Memory.Peak - 1
+	by := it.PeakBy(align.LevelDevice)
+	if len(by.Ties) != 1 {
+		t.Fatalf("no tie: %+v", by)
+	}
+	got := strings.Join(strings.Fields(textOf(t, rep, 80, false)), " ")
+	for _, want := range []string{" ≈ " + by.Phase + " ", "(≈ marks a tie, of peaks within 1 %: " + it.Name + " with " + by.Ties[0] + ")"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in:\n%s", want, got)
+		}
+	}
+}
+
 func TestTextThinned(t *testing.T) {
 	rep := sample.Report(500)
 	rep.Tracks[0].Iterations[250].Memory.Peak = 1 << 40

@@ -87,7 +87,7 @@ var phaseTables = define(phases, Views{
 	JSON: "path, name, depth, from, iterations, calls, duration_ns",
 	Workbook: "pid, device, path, depth, from, iterations, calls, duration_ns, median.start_bytes, median.end_bytes, " +
 		"median.net_bytes, max.net_bytes, median.peak_bytes, max.peak_bytes, median.need_bytes, max.need_bytes, " +
-		"median.allocs, max.allocs, median.kernels, max.kernels, median.kernel_ns, max.kernel_ns, median.busy_ns, " +
+		"median.allocs, max.allocs, median.kernels, max.kernels, median.kernel_ns, max.kernel_ns, median.busy_ns, median.graphs, median.graph_ns, " +
 		"median.h2d_bytes=Copies to device, median.api_alloc_ns, median.api_sync_ns, " +
 		"median.net_bytes!, median.peak_bytes!, max.peak_bytes!, median.need_bytes!, max.need_bytes!",
 }, Views{

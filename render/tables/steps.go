@@ -56,8 +56,8 @@ func (s *Step) knowsMemory() bool { return s.collected().Memory }
 
 func (s *Step) knowsKernels() bool { return s.collected().Kernels }
 
-// hasGraphPools says that graphs of the track were traced whole: their kernels are not among its kernels.
-func (s *Step) hasGraphPools() bool { return s.Track.Total.GPU.Graphs > 0 }
+// hasGraphs says that graphs of the track were traced whole: their kernels are not among its kernels.
+func (s *Step) hasGraphs() bool { return s.Track.Total.GPU.Graphs > 0 }
 
 func (s *Step) isPhase() bool { return s.Phase != nil }
 
@@ -161,11 +161,12 @@ var steps = append([]Column[*Step]{
 	{Key: "duration_ns", Head: "time", Unit: Time, Int: (*Step).duration},
 	// For people, who need them where graphs are traced whole alone.
 	{Key: "some_graphs", Head: "graphs", Unit: Count, Int: func(s *Step) int64 { return s.use().GPU.Graphs },
-		Has: (*Step).hasGraphPools, Known: (*Step).knowsKernels},
+		Has: (*Step).hasGraphs, Known: (*Step).knowsKernels},
 	{Key: "some_graph_ns", Head: "graph time", Unit: Time, Int: func(s *Step) int64 { return s.use().GPU.GraphNS },
-		Has: (*Step).hasGraphPools, Known: (*Step).knowsKernels},
+		Has: (*Step).hasGraphs, Known: (*Step).knowsKernels},
 	{Key: "peak_phase", Head: "peak phase", Text: func(s *Step) string { return s.PeakBy().Phase }, Known: (*Step).knowsMemory},
 	{Key: "peak_by", Head: "peak phase", Text: func(s *Step) string { return s.PeakBy().String() }, Known: (*Step).knowsMemory},
+	{Key: "peak_short", Head: "peak phase", Text: func(s *Step) string { return s.PeakBy().Short() }, Known: (*Step).knowsMemory},
 	{Key: "peak_ties", Head: "peak ties with", Text: func(s *Step) string { return strings.Join(s.PeakBy().Ties, ", ") },
 		Known: (*Step).knowsMemory},
 	{Key: "peak_after_ns", Head: "peak at", Unit: Time, Known: (*Step).knowsMemory,
@@ -193,7 +194,7 @@ const (
 var (
 	stepTables = define(steps, Views{
 		Terminal: "iteration=#, iteration_name:12/10, start_bytes:3, end_bytes:2, net_bytes:7, peak_bytes, need_bytes:4, " +
-			"peak_by:6/10, duration_ns:11, kernels:10, kernel_ns:8, some_graphs:5, some_graph_ns:5, flags:1=",
+			"peak_short:6/10, duration_ns:11, kernels:10, kernel_ns:8, some_graphs:5, some_graph_ns:5, flags:1=",
 		Markdown: "iteration_name=Iteration, peak_by, start_bytes, end_bytes, net_bytes, peak_bytes, need_bytes, duration_ns, " +
 			"kernels, kernel_ns, some_graphs, some_graph_ns, flags=Note",
 		CSV: "report, pid, process, device, device_name, iteration, iteration_name, warmup, truncated, path, depth, calls, from, " +

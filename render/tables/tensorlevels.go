@@ -57,6 +57,8 @@ var leveledSteps = slices.Concat(
 	[]Column[*Step]{
 		someGraphs(gapColumns[1]),
 		{Key: "allocated_peak_phase", Head: "allocated peaks in", Text: func(s *Step) string { return s.Iteration.PeakBy(align.LevelAllocated).String() }},
+		{Key: "allocated_peak_short", Head: "allocated peaks in", Named: true,
+			Text: func(s *Step) string { return s.Iteration.PeakBy(align.LevelAllocated).Short() }},
 	})
 
 // allLevels is what the sheets show of the three levels and of the gaps between them.
@@ -69,7 +71,7 @@ var (
 		// Ends and gaps add up to the traced level at the end: they stay together where the width is short.
 		Terminal: "iteration=#, allocated.peak_bytes=peak, allocated.need_bytes:6=need, allocated.end_bytes:3=end, " +
 			"reserved.peak_bytes:5=peak, reserved.need_bytes:9=need, traced.peak_bytes:8=peak, traced.need_bytes:10=need, " +
-			"unused_end_bytes:1=unused, some_graph_pools:1=graph pools, outside_end_bytes:2=outside, allocated_peak_phase:7/18, flags:4=",
+			"unused_end_bytes:1=unused, some_graph_pools:1=graph pools, outside_end_bytes:2=outside, allocated_peak_short:7/18, flags:4=",
 		Markdown: "iteration_name=Iteration, allocated_peak_phase, allocated.peak_bytes, allocated.need_bytes, " +
 			"reserved.peak_bytes, reserved.need_bytes, traced.peak_bytes, traced.need_bytes, " +
 			"unused_end_bytes=Unused at end, some_graph_pools=Graph pools at end, outside_end_bytes=Outside at end, flags=Note",

@@ -47,6 +47,7 @@ type model struct {
 	event      int32
 	allocated  int64 // bytes
 	reserved   int64 // bytes
+	private    int64 // bytes of reserved in private pools that the program does not have
 	expandable int   // expandable segments made so far
 	result     *Result
 	scratch    *scratch
@@ -217,12 +218,23 @@ func (m *model) release(i int32) int32 {
 	return i
 }
 
+// count moves the meter of what the program has, and with it what private pools have left.
+func (m *model) count(p *pool, by int64) {
+	m.allocated += by
+	if p.group.private != 0 {
+		m.private -= by
+	}
+}
+
 // reserve takes note of memory that came from the driver or went back to it.
 func (m *model) reserve(a torchmem.Action, addr uint64, size int64, p *pool) {
-	if a == torchmem.SegmentAlloc || a == torchmem.SegmentMap {
-		m.reserved += size
-	} else {
-		m.reserved -= size
+	by := size
+	if a != torchmem.SegmentAlloc && a != torchmem.SegmentMap {
+		by = -size
+	}
+	m.reserved += by
+	if p.group.private != 0 {
+		m.private += by
 	}
 	if m.segment != nil {
 		m.segment(a, addr, size, p.stream)

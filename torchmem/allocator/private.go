@@ -1,8 +1,6 @@
 package allocator
 
 import (
-	"cmp"
-	"slices"
 	"sort"
 
 	"nsysmem/torchmem"
@@ -12,33 +10,28 @@ import (
 type poolPlaces []poolPlace
 
 type poolPlace struct {
-	addr uint64
-	size int64 // bytes
-	no   int   // of the pool, from 1
+	torchmem.PrivateSegment
+	no int // of the pool, from 1
 }
 
-// privatePools are those of the snapshot's segments.
-func privatePools(s *torchmem.Snapshot, device int) poolPlaces {
+// privatePools are those that the snapshot still holds.
+func privatePools(r *torchmem.Replay) poolPlaces {
 	var out poolPlaces
 	no := map[[2]int64]int{}
-	for i := range s.Segments {
-		g := &s.Segments[i]
-		if g.Device != device || g.PoolID == [2]int64{} {
-			continue
+	for _, g := range r.PrivateSegments() {
+		if no[g.Pool] == 0 {
+			no[g.Pool] = len(no) + 1
 		}
-		if no[g.PoolID] == 0 {
-			no[g.PoolID] = len(no) + 1
-		}
-		out = append(out, poolPlace{g.Addr, g.Size, no[g.PoolID]})
+		out = append(out, poolPlace{g, no[g.Pool]})
 	}
-	slices.SortStableFunc(out, func(a, b poolPlace) int { return cmp.Compare(a.addr, b.addr) })
 	return out
 }
 
-// of is the pool that an address lies in; 0 for the common ones.
-func (p poolPlaces) of(addr uint64) int {
-	i := sort.Search(len(p), func(i int) bool { return p[i].addr > addr }) - 1
-	if i >= 0 && addr-p[i].addr < uint64(p[i].size) {
+// of is the pool that an address lies in at an entry of the trace, -1 before the first; 0 for the common ones. What was
+// there at the same address before, and given back, was of those.
+func (p poolPlaces) of(addr uint64, event int32) int {
+	i := sort.Search(len(p), func(i int) bool { return p[i].Addr > addr }) - 1
+	if i >= 0 && addr-p[i].Addr < uint64(p[i].Size) && p[i].Since <= event {
 		return p[i].no
 	}
 	return 0

@@ -95,12 +95,12 @@ func (q *Requests) joinFrees() {
 // findPools fills size, pool and pools.
 func (q *Requests) findPools() {
 	r := q.replay
-	private := privatePools(r.Snapshot(), r.Device)
+	private := privatePools(r)
 	place := map[poolID]uint32{}
 	for i := range r.Blocks {
 		b := &r.Blocks[i]
 		q.size[i] = b.Requested
-		p := poolID{b.Stream, private.of(b.Addr)}
+		p := poolID{b.Stream, private.of(b.Addr, b.BirthEvent)}
 		n, ok := place[p]
 		if !ok {
 			n = q.addPool(p)

@@ -11,8 +11,8 @@ type Result struct {
 	ReservedRange     [2]int64        // bytes; lowest and highest PeakReserved over the orders that were tried
 	Smallest          Smallest        // zero where it was not asked for
 	PeakAllocated     int64           // bytes; highest, as the meter counts under this setting
-	CacheAtPeak       int64           // bytes; reserved less allocated when allocated is highest first
-	LargestGap        int64           // bytes; highest of reserved less allocated
+	CacheAtPeak       int64           // bytes; reserved less allocated when allocated is highest first, without what private pools of CUDA graphs have left
+	LargestGap        int64           // bytes; highest of reserved less allocated, likewise
 	LargestGapEvent   int32           // place in the trace
 	EndReserved       int64           // bytes
 	EndAllocated      int64           // bytes

@@ -21,7 +21,7 @@ func (m *model) alloc(block int32, request int64, small, large *pool) bool {
 	}
 	m.take(i, size)
 	m.block[block] = i
-	m.allocated += m.nodes[i].size
+	m.count(p, m.nodes[i].size)
 	return true
 }
 
@@ -138,7 +138,7 @@ func (m *model) giveBack(block int32) {
 	if !m.is(i, torchmem.Active) {
 		return
 	}
-	m.allocated -= m.nodes[i].size
+	m.count(m.nodes[i].pool, -m.nodes[i].size)
 	m.pend(block, i)
 }
 
@@ -152,7 +152,7 @@ func (m *model) freeNow(block int32) {
 		m.finish(block)
 		return
 	}
-	m.allocated -= m.nodes[i].size
+	m.count(m.nodes[i].pool, -m.nodes[i].size)
 	m.block[block] = noNode
 	m.release(i)
 }

@@ -122,7 +122,7 @@ func (s *simulation) serve(o *op) {
 		}
 	}
 	res := s.result
-	gap := s.reserved - s.allocated
+	gap := s.reserved - s.allocated - s.private
 	if s.allocated > res.PeakAllocated {
 		res.PeakAllocated, res.CacheAtPeak = s.allocated, gap
 	}
@@ -176,9 +176,9 @@ func (q *Requests) sameSetting(cfg *Config) bool {
 
 // seed lays out what was there before the trace, as it was.
 func (m *model) seed(r *torchmem.Replay) {
-	private := privatePools(r.Snapshot(), r.Device)
+	private := privatePools(r)
 	for _, g := range r.StateAt(-1) {
-		p := m.pool(poolKey{poolID{g.Stream, private.of(g.Addr)}, g.Small})
+		p := m.pool(poolKey{poolID{g.Stream, private.of(g.Addr, -1)}, g.Small})
 		action, before, base := torchmem.SegmentAlloc, int32(noNode), g.Addr
 		if g.Expandable {
 			action = torchmem.SegmentMap
@@ -192,7 +192,7 @@ func (m *model) seed(r *torchmem.Replay) {
 		}
 		m.reserve(action, g.Addr, g.Size, p)
 	}
-	m.result.PeakAllocated, m.result.CacheAtPeak = m.allocated, m.reserved-m.allocated
+	m.result.PeakAllocated, m.result.CacheAtPeak = m.allocated, m.reserved-m.allocated-m.private
 }
 
 // fitSeed gives the cache back where what was there before the trace is more than the capacity. What does not fit even then
@@ -226,7 +226,7 @@ func (m *model) seedBlocks(p *pool, g *torchmem.MapSegment, prev int32, base uin
 			m.addFree(i)
 		case torchmem.Active:
 			m.block[b.Block] = i
-			m.allocated += b.Size
+			m.count(p, b.Size)
 		default:
 			m.block[b.Block] = i
 			m.pend(int32(b.Block), i)
